@@ -21,8 +21,8 @@ Markup bar_chart(const BarChart& chart) {
                             {"width", coordinate(to - from)},
                             {"height", coordinate(frame.y.begin - top)},
                             {"class", "part " + fill_class(chart.colour)}},
-                           room.hint(chart.x.text(bar.low) + " to " + chart.x.text(bar.high) + ": " +
-                                     chart.y.text(bar.value)));
+                           hint(chart.x.text(bar.low) + " to " + chart.x.text(bar.high) + ": " +
+                                chart.y.text(bar.value)));
         }
         return Drawn{chart.height, all};
     });

@@ -64,7 +64,7 @@ Markup hints_of(const ColumnChart& chart, const Frame& frame) {
                         {"width", coordinate(frame.x.place(column.until) - left)},
                         {"height", coordinate(frame.y.begin - top)},
                         {"class", "over"}},
-                       frame.room.hint(words_of(chart, column)));
+                       hint(words_of(chart, column)));
     }
     return all;
 }
@@ -90,7 +90,7 @@ Markup column_chart(const ColumnChart& chart) {
             if (!path.empty())
                 all += element("path", {{"d", path}, {"class", fill_class(chart.parts[part].colour)}});
         }
-        if (room.has_hints) all += hints_of(chart, frame);
+        all += hints_of(chart, frame);
         return Drawn{chart.height, all};
     });
 }

@@ -10,6 +10,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr double kLeft = 74, kRight = 14, kTop = 10, kBottom = 40;
+constexpr double kBetweenMarks = 4;
 constexpr double kMarkLetter = 7.4;  // at most as wide as a letter of a mark is
 
 Markup rule(double x1, double y1, double x2, double y2, const char* style) {
@@ -46,7 +47,6 @@ size_t Room::marks(size_t on_a_desk) const {
 size_t Room::letters(double most_of_it, double width_of_one) const {
     return static_cast<size_t>(width * most_of_it / width_of_one);
 }
-Markup Room::hint(const Markup& text) const { return has_hints ? element("title", {}, text) : Markup(); }
 
 std::string fill_class(size_t colour) { return "f" + std::to_string(colour % kColours); }
 std::string line_class(size_t colour) { return "s" + std::to_string(colour % kColours); }
@@ -95,11 +95,13 @@ Markup label(double x, double y, const char* anchor, const std::string& text, co
                    text);
 }
 
+Markup hint(const Markup& text) { return element("title", {}, text); }
+
 Markup MarkLabels::add(double x, double y, const std::string& text) {
     const double half = kMarkLetter * static_cast<double>(width_of(text)) / 2;
     const double middle = std::min(x, most_ - half);
     if (middle - half < free_from_) return {};
-    free_from_ = middle + half;
+    free_from_ = middle + half + kBetweenMarks;
     return label(middle, y, "middle", text);
 }
 

@@ -14,16 +14,14 @@ namespace gpushim::analysis {
 constexpr size_t kColours = 14;  // of the style sheet: classes f0 … f13 (filled), s0 … s13 (lines)
 
 // What a drawing has room for, in its own units: on a desk, and on a telephone that is held upright, where
-// they are pixels and nothing hovers.
+// they are pixels.
 struct Room {
     double width;
-    bool has_hints;
 
     size_t marks(size_t on_a_desk) const;  // of an axis
     size_t letters(double most_of_it, double width_of_one) const;
-    Markup hint(const Markup& text) const;  // shown over what it is in
 };
-constexpr Room kDesk = {760, true}, kTelephone = {340, false};
+constexpr Room kDesk = {760}, kTelephone = {340};
 
 struct Drawn {
     double height;
@@ -55,7 +53,7 @@ std::string line_class(size_t colour);
 
 // For both rooms; the style sheet shows one of them.
 Markup drawing(const ChartWords& words, const std::function<Drawn(const Room&)>& draw);
-// What can be moved needs no second one.
+// Of one that a script lets the reader zoom and move.
 Markup desk_drawing(const ChartWords& words, const Drawn& drawn);
 Markup legend(const std::vector<LegendEntry>& entries);
 
@@ -65,6 +63,7 @@ Markup folded(const std::string& summary, const Markup& content);  // opened by 
 
 // At (x, y); anchor: start, middle, end.
 Markup label(double x, double y, const char* anchor, const std::string& text, const char* style = "tick");
+Markup hint(const Markup& text);  // shown over what it is in
 // What stands below the marks of an axis, from left to right: each centred, moved left where the drawing's
 // right edge would cut it off, and left out where there is no room beside the one before.
 class MarkLabels {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kMapRight = 14, kMapTop = 4, kMapBottom = 38;
 constexpr double kTallest = 22, kAllRows = 480;  // of a row; of all of them, where they are many
-constexpr double kMapLetter = 6.6;
-constexpr double kMapMostForLabels = 0.26;  // of a drawing's width, beside some room
+constexpr double kMapLetter = 7.4;               // of names, which are in all kinds of letters
+constexpr double kMapMostForLabels = 0.3;        // of a drawing's width, beside some room
 constexpr size_t kMapLongestLabel = 17;
 
 struct Grid {
@@ -30,7 +30,7 @@ size_t longest_row_label(const Room& room) {
 }
 
 double left_of(const Room& room) {
-    return std::ceil(kMapLetter * static_cast<double>(longest_row_label(room)) + 3);
+    return std::ceil(kMapLetter * static_cast<double>(longest_row_label(room)) + 8);
 }
 
 Grid grid_of(const HeatMap& map, const Room& room) {
@@ -78,23 +78,20 @@ Markup labels_of(const HeatMap& map, const Grid& grid, const Room& room) {
         const double top = grid.top + grid.height * static_cast<double>(i);
         if (i % every == 0)
             all += label(grid.left - 8, top + std::min(grid.height, 14.0) / 2 + 4, "end",
-                         shortened(map.rows[i].label, longest_row_label(room)), "name");
+                         cut_in_the_middle(map.rows[i].label, longest_row_label(room)), "name");
         all += element("rect",
                        {{"x", coordinate(grid.left)},
                         {"y", coordinate(top)},
                         {"width", coordinate(room.width - kMapRight - grid.left)},
                         {"height", coordinate(grid.height)},
                         {"class", "over"}},
-                       room.hint(map.rows[i].hint));
+                       hint(map.rows[i].hint));
     }
     const double bottom = grid.top + grid.height * rows;
-    size_t widest = 1;
-    for (const std::string& column : map.columns) widest = std::max(widest, width_of(column));
-    const double space = kMapLetter * static_cast<double>(widest) + 14;
-    const auto step = static_cast<size_t>(std::max(1.0, std::ceil(space / grid.width)));
-    for (size_t i = 0; i < map.columns.size(); i += step)
-        all += label(grid.left + grid.width * (static_cast<double>(i) + 0.5), bottom + 15, "middle",
-                     map.columns[i]);
+    MarkLabels labels(room);
+    for (size_t i = 0; i < map.columns.size(); ++i)
+        all +=
+            labels.add(grid.left + grid.width * (static_cast<double>(i) + 0.5), bottom + 15, map.columns[i]);
     all += label((grid.left + room.width) / 2, bottom + kMapBottom - 6, "middle", map.column_label,
                  "axis-label");
     return all;

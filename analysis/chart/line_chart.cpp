@@ -47,7 +47,7 @@ Markup dot_of(const Frame& frame, const LineSeries& series, size_t nth) {
     const LinePoint& point = series.points[nth];
     if (!std::isfinite(point.y)) return {};
     const double x = frame.x.place(point.x), y = frame.y.place(point.y);
-    const Markup words = point.hint.empty() ? Markup() : frame.room.hint(point.hint);
+    const Markup words = point.hint.empty() ? Markup() : hint(point.hint);
     if (point.is_marked)
         return element(
             "path",

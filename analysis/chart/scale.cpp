@@ -77,7 +77,9 @@ Scale scale_of(Extent values, double begin, double end, bool with_zero, bool log
     }
     const double range = values.high - values.low;
     const double room = range > 0 ? kRoom * range : std::max(std::fabs(values.low) * kRoom, 1e-9);
-    return {values.low == 0 ? 0 : values.low - room, values.high == 0 ? 0 : values.high + room, begin, end};
+    const auto ends_there = [range](double value) { return value == 0 && range > 0; };
+    return {ends_there(values.low) ? 0 : values.low - room, ends_there(values.high) ? 0 : values.high + room,
+            begin, end};
 }
 
 }  // namespace gpushim::analysis

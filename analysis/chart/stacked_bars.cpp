@@ -9,11 +9,12 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr double kStackRight = 16, kStackTop = 6, kStackRow = 26, kStackBar = 18, kStackBottom = 40;
+constexpr double kNameRow = 16, kStackRight = 16, kStackTop = 6, kStackRow = 26, kStackBar = 18,
+                 kStackBottom = 40;
 constexpr double kLabelLetter = 8.1;  // of names, which are in all kinds of letters
 constexpr double kStackLetter = 6.6;  // about as wide as a letter is
 constexpr size_t kShortestLabel = 15, kStackLongestLabel = 34;
-constexpr double kMostForLabels = 0.42;  // of a drawing's width
+constexpr double kMostForLabels = 0.4;  // of a drawing's width
 
 double sum_of(const StackedBars::Bar& bar) {
     return std::accumulate(bar.values.begin(), bar.values.end(), 0.0);
@@ -25,20 +26,38 @@ double room_for_notes(const StackedBars& chart) {
     return most == 0 ? 0 : 8 + kStackLetter * static_cast<double>(most);
 }
 
-size_t longest_label(const Room& room) {
-    return std::min(kStackLongestLabel, room.letters(kMostForLabels, kLabelLetter));
-}
+// Names stand beside their bars, and above them where they would be cut to have room there.
+struct Names {
+    bool are_above;
+    size_t letters;  // at most
 
-double room_for_labels(const StackedBars& chart, const Room& room) {
+    double row() const { return are_above ? kStackRow + kNameRow : kStackRow; }
+    double bar() const { return are_above ? kNameRow : 0; }
+};
+
+size_t longest_label(const StackedBars& chart) {
     size_t most = kShortestLabel;
     for (const StackedBars::Bar& bar : chart.bars) most = std::max(most, width_of(bar.label));
-    return 12 + kLabelLetter * static_cast<double>(std::min(most, longest_label(room)));
+    return std::min(most, kStackLongestLabel);
 }
 
-Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Room& room, const Scale& x,
-              double top) {
-    Markup all =
-        label(x.begin - 8, top + 13, "end", cut_in_the_middle(bar.label, longest_label(room)), "name");
+Names names_of(const StackedBars& chart, const Room& room) {
+    const size_t longest = longest_label(chart);
+    return {longest > room.letters(kMostForLabels, kLabelLetter), longest};
+}
+
+double left_of(const Names& names) {
+    return names.are_above ? kStackRight : 20 + kLabelLetter * static_cast<double>(names.letters);
+}
+
+Markup name_of(const StackedBars::Bar& bar, const Names& names, const Scale& x, double top) {
+    const std::string name = cut_in_the_middle(bar.label, names.letters);
+    return names.are_above ? label(x.begin, top + 12, "start", name, "name")
+                           : label(x.begin - 8, top + 13, "end", name, "name");
+}
+
+Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale& x, double top) {
+    Markup all;
     double sum = 0;
     for (size_t i = 0; i < bar.values.size() && i < chart.parts.size(); ++i) {
         if (!(bar.values[i] > 0)) continue;
@@ -50,7 +69,7 @@ Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Room&
                         {"width", coordinate(to - from)},
                         {"height", coordinate(kStackBar)},
                         {"class", "part " + fill_class(chart.parts[i].colour)}},
-                       room.hint(bar.label + ": " + chart.parts[i].name + " " + amount));
+                       hint(bar.label + ": " + chart.parts[i].name + " " + amount));
         const std::string words = chart.parts[i].name + " " + amount;
         const auto fits = [&](const std::string& text) {
             return kStackLetter * static_cast<double>(width_of(text)) + 8 < to - from;
@@ -67,10 +86,11 @@ Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Room&
 Markup stacked_bars(const StackedBars& chart) {
     Extent sums;
     for (const StackedBars::Bar& bar : chart.bars) sums.take(sum_of(bar));
-    const double bottom = kStackTop + kStackRow * static_cast<double>(chart.bars.size());
     Markup made = drawing(chart.words, [&](const Room& room) {
-        const Scale x = scale_of(sums, room_for_labels(chart, room),
-                                 room.width - kStackRight - room_for_notes(chart), true, false);
+        const Names names = names_of(chart, room);
+        const double bottom = kStackTop + names.row() * static_cast<double>(chart.bars.size());
+        const Scale x =
+            scale_of(sums, left_of(names), room.width - kStackRight - room_for_notes(chart), true, false);
         Markup all;
         MarkLabels labels(room);
         for (const double value : x.marks(room.marks(6))) {
@@ -82,8 +102,11 @@ Markup stacked_bars(const StackedBars& chart) {
                                     {"class", "grid"}});
             all += labels.add(at, bottom + 14, chart.x.text(value));
         }
-        for (size_t i = 0; i < chart.bars.size(); ++i)
-            all += bar_of(chart, chart.bars[i], room, x, kStackTop + kStackRow * static_cast<double>(i));
+        for (size_t i = 0; i < chart.bars.size(); ++i) {
+            const double top = kStackTop + names.row() * static_cast<double>(i);
+            all += name_of(chart.bars[i], names, x, top);
+            all += bar_of(chart, chart.bars[i], x, top + names.bar());
+        }
         all += label((x.begin + x.end) / 2, bottom + kStackBottom - 8, "middle", chart.x.label, "axis-label");
         return Drawn{bottom + kStackBottom, all};
     });

@@ -112,7 +112,7 @@ Markup span_of(const Merged& one, const TimelineRow& row, const Scale& x, double
                           {"width", coordinate(std::max(end - begin, 0.6))},
                           {"height", coordinate(kLineBar)},
                           {"class", class_of(one, row)}},
-                         kDesk.hint(lines_of(one, from_ns)));
+                         hint(lines_of(one, from_ns)));
     const double letters = (end - begin - 6) / kLineLetter;
     if (one.count == 1 && letters >= 4) {
         const std::string name = shortened(one.span.name, static_cast<size_t>(letters));

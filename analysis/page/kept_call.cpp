@@ -93,6 +93,7 @@ std::string CallWords::where(const KeptCall& call) const {
         rank_.rank + ", GPU " + std::to_string(call.device) + ", stream " + std::to_string(call.stream);
     if (call.bytes) text += ", " + bytes_text(static_cast<double>(*call.bytes));
     if (rank_.is_excerpt) return text;
+    if (call.before > rank_.step) return text + ", called before the first step";
     if (call.before == 1) return text + ", of the step before";
     return call.before > 0 ? text + ", of " + std::to_string(call.before) + " steps before" : text;
 }

@@ -84,12 +84,13 @@ std::vector<TimelineRow> busiest(std::map<Key, Track>& tracks, size_t most) {
 // By when its kernel began: for how long the rank waited in a collective for others.
 std::map<int64_t, int64_t> waits_of(const ReportSource& source, const RankInStep& rank) {
     std::map<int64_t, int64_t> waits;
-    Query rows =
-        of_step(source,
-                "SELECT start_ns, wait_ns FROM collective_instance WHERE rank_id = ?1 AND step <= ?2"
-                " AND step >= ?2 - (SELECT max(before) FROM kept_call WHERE rank_id = ?1 AND step = ?2)"
-                " AND start_ns IS NOT NULL AND wait_ns > 0",
-                rank);
+    Query rows = of_step(
+        source,
+        "SELECT start_ns, wait_ns FROM collective_instance, (SELECT max(before) AS back FROM kept_call"
+        "  WHERE rank_id = ?1 AND step = ?2) WHERE rank_id = ?1"
+        " AND (step BETWEEN ?2 - back AND ?2 OR step IS NULL AND back > ?2)"
+        " AND start_ns IS NOT NULL AND wait_ns > 0",
+        rank);
     while (rows.step()) waits[rows.number(0)] = rows.number(1);
     return waits;
 }

@@ -236,7 +236,7 @@ std::string rules_of(const PageInput& input, const KeptStep& first) {
         text += std::string("Of each rank at most three streams and the busiest thread are drawn") +
                 (first.is_excerpt() ? ". " : "; dashed lines are where its step begins and ends. ");
     text += std::string("Streams and threads are drawn as they ran; paler is what was called ") +
-            (first.is_excerpt() ? "before. " : "in steps before. ") +
+            (first.is_excerpt() ? "before. " : "before the step. ") +
             "Kernels have the colour of their family, which is inferred from their names.";
     const MostRanges& most = first.ranks.size() > 1 ? kOfSeveral.ranges : kOfOne.ranges;
     if (has_ranges(input))

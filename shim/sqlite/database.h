@@ -31,8 +31,8 @@ struct DatabaseError : std::runtime_error {
     bool by_disk_;
 };
 
-// A statement, prepared when it is first used: a short process uses few of them. Parameters and columns by
-// position, parameters from 1.
+// A statement, prepared when it is first bound or stepped: a short process uses few of them. Parameters and
+// columns by position, parameters from 1.
 class Statement {
   public:
     Statement(sqlite3* base, std::string_view sql) : base_(base), sql_(sql) {}

@@ -17,6 +17,7 @@
 
 namespace gpushim::shim {
 
+constexpr int kMostColumns = 32;  // as there are bits in Rows::text_columns
 constexpr int64_t kNull = std::numeric_limits<int64_t>::min();
 
 class Rows {
@@ -134,6 +135,7 @@ class RowsOf : public Rows {
 
   private:
     static constexpr int kColumns = static_cast<int>(Row::kTypes.size());
+    static_assert(kColumns <= kMostColumns);
     static_assert(sizeof(Row) == kColumns * sizeof(int64_t));
 };
 

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "../base/guarded.h"
-#include "rows.h"
 
 namespace gpushim::shim {
 namespace {

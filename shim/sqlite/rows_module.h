@@ -7,10 +7,11 @@
 
 #include <string>
 
+#include "rows.h"
+
 namespace gpushim::shim {
 
 inline constexpr char kRowsPointer[] = "rows";  // the type that SQLite knows such a pointer by
-inline constexpr int kMostColumns = 32;         // as the bits of Rows::text_columns
 
 std::string column_names(int count);  // c0,c1,…
 extern const sqlite3_module rows_module;

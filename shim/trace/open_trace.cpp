@@ -217,13 +217,13 @@ void OpenTrace::write_count(const char* key, uint64_t since_opened) {
 OpenTrace::Observed& OpenTrace::observed_of(Rows& rows) {
     Observed& observed = observed_[rows.table()];
     if (observed.rows == &rows) return observed;
-    observed.rows = &rows;
     const bool is_summed_up = rows.has_extra();
     observed.insertion.emplace(
         base_.insertion_of(rows, is_summed_up ? Database::Refused::fail : Database::Refused::skip));
     if (is_summed_up)
         observed.there.emplace(
             base_.prepare(std::string("SELECT 1 FROM ") + rows.table() + " WHERE enter_ns = ?"));
+    observed.rows = &rows;
     return observed;
 }
 

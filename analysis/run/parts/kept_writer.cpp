@@ -92,7 +92,7 @@ void KeptWriter::keep_before(size_t step, Place& place, int64_t& left_out) {
         place.before = static_cast<int64_t>(back);
         if (!keep_running(kept, is.begin_ns, std::min(is.end_ns, kept.begin_ns), place, before)) return;
     }
-    if (step > kMostStepsBefore) return;
+    if (step > kMostStepsBefore || before.seen >= kMostRowsBefore) return;
     const int64_t first_ns = facts_.steps.front().begin_ns;
     const int64_t length_ns = std::min(kept.end_ns - kept.begin_ns, kLongestBefore_ns);
     const int64_t back_ns = static_cast<int64_t>(kMostStepsBefore) * length_ns;
@@ -121,7 +121,7 @@ bool KeptWriter::keep_running(const Step& kept, int64_t from_ns, int64_t until_n
             ++place.nth;
         }
     }
-    return is_any || !has_operations;
+    return before.seen < kMostRowsBefore && (is_any || !has_operations);
 }
 
 void KeptWriter::write(const Place& place, const ExportRow& row, Value range) {

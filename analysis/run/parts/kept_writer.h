@@ -1,5 +1,5 @@
 // Keeps the calls of single steps of a rank, so that a run can be drawn without its traces: writes kept_step,
-// kept_call, kept_text and kept_track. With a step it keeps what the steps before it left running, and of
+// kept_call, kept_text and kept_track. With a step it keeps what was called before it and still ran, and of
 // each operation the range and the line of Python that it was launched from, as far as these are recorded.
 // What the run has of the rank already stays. One thread.
 #pragma once

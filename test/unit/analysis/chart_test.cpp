@@ -47,7 +47,7 @@ TEST_CASE("a text in markup is text, between tags and in attributes", "[chart]")
           std::string("<p title=\"") + kHarmless + "\">" + kHarmless + "</p>");
     CHECK(element("td").html() == "<td></td>");
     CHECK(element("rect", {{"x", "1"}}).html() == "<rect x=\"1\"/>");
-    CHECK(element("rect", {}, kDesk.hint("a")).html() == "<rect><title>a</title></rect>");
+    CHECK(element("rect", {}, hint("a")).html() == "<rect><title>a</title></rect>");
 }
 
 TEST_CASE("coordinates are short and have no minus zero", "[chart]") {
@@ -61,6 +61,15 @@ TEST_CASE("an axis of steps has no marks between them", "[chart]") {
     Scale steps = {551, 552, 0, 100};
     steps.whole = true;
     CHECK(steps.marks(8) == std::vector<double>{551, 552});
+    // The only one, number 0, stands in the middle like any other.
+    for (const double only : {0.0, 7.0}) {
+        Extent extent;
+        extent.take(only);
+        Scale one = scale_of(extent, 20, 100, false, false);
+        one.whole = true;
+        CHECK(one.place(only) == Approx(60));
+        CHECK(one.marks(8) == std::vector<double>{only});
+    }
     steps = {0.5, 16.5, 0, 100};
     steps.whole = true;
     CHECK(steps.marks(8) == std::vector<double>{2, 4, 6, 8, 10, 12, 14, 16});
@@ -72,7 +81,7 @@ TEST_CASE("of a name that is too long for a bar both ends stay, and a hint has a
     chart.x = axis("x");
     chart.parts = {{"part", 0}};
     chart.bars = {{"sm80_gemm_" + std::string(40, 'x') + "_tn_7", {1}, ""}};
-    const std::string html = stacked_bars(chart).html();
+    const std::string html = on_desk(stacked_bars(chart));
     CHECK(count_of(html, ">sm80_gemm_" + std::string(40, 'x') + "_tn_7: part") == 1);
     CHECK(html.find("_tn_7</text>") != std::string::npos);
 }
@@ -130,18 +139,16 @@ TEST_CASE("bars are as long as their parts, and parts nobody has are in no legen
     CHECK(count_of(drawn, "<img") == 0);
 }
 
-// step      0     1     2
-// three  |  1           1
-// one    |  2     3     2        of 4 at most: a part is as tall as it is large, and stands on those below
-TEST_CASE("on a telephone names are shorter, marks fewer, and nothing is said to who hovers", "[chart]") {
+TEST_CASE("on a telephone marks are fewer, and long names stand above their bars", "[chart]") {
     const std::string name = "sm80_gemm_" + std::string(40, 'x') + "_tn_7";
     const StackedBars chart = {{"b", "t", "d"}, axis("of a step"), {{"part", 0}}, {{name, {94'000'000}, ""}}};
     const std::string html = stacked_bars(chart).html();
     const size_t from = html.find("<div class=\"chart telephone\">"), until = html.find("</div>", from);
     const std::string drawn = html.substr(from, until - from), desk = on_desk(stacked_bars(chart));
     CHECK(drawn.find("viewBox=\"0 0 340 ") != std::string::npos);
-    CHECK(drawn.find(">sm80_gem…xxx_tn_7<") != std::string::npos);
-    CHECK(count_of(drawn, "<title") == 1);  // the drawing's own
+    const std::string cut = ">" + cut_in_the_middle(name, 34) + "<";
+    CHECK(drawn.find("text-anchor=\"start\" class=\"name\"" + cut) != std::string::npos);
+    CHECK(desk.find("text-anchor=\"end\" class=\"name\"" + cut) != std::string::npos);
     CHECK(count_of(desk, "class=\"grid\"") > count_of(drawn, "class=\"grid\""));
     CHECK(count_of(drawn, "class=\"grid\"") >= 2);
     // No id is there twice.
@@ -158,6 +165,9 @@ TEST_CASE("a mark has its text where there is room beside the one before", "[cha
     CHECK(labels.add(340, 0, "800 MB").html().find("x=\"317.8\"") != std::string::npos);
 }
 
+// step      0     1     2
+// three  |  1           1
+// one    |  2     3     2        of 4 at most: a part is as tall as it is large, and stands on those below
 TEST_CASE("columns stand on each other, and each says all of its parts", "[chart]") {
     ColumnChart chart = {{"c", kNasty, "d"},
                          axis("step"),

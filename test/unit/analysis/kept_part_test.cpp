@@ -164,6 +164,25 @@ TEST_CASE("with the first step is kept what was called before it", "[kept_part]"
     CHECK(written.ask("SELECT group_concat(before || ' ' || enter_ns, ', ') FROM kept_call") == "1 9500");
 }
 
+//   before the first          1 (index 0)        2 (index 1)
+//   host   9000 ─ 9500 ── 10000 ─ 10500 ── 13000 ──────── 15000
+//   GPU              └─ 9650 ──────────────────────── 13100         two steps before, if the one between …
+//                                     └─ 12800 ────── 13050         … has left something running, too
+TEST_CASE("what was called before the first step may reach a later one", "[kept_part]") {
+    for (const bool is_between : {true, false}) {
+        FiveSteps made;
+        made.facts.steps.erase(made.facts.steps.begin(), made.facts.steps.begin() + 2);
+        made.facts.steps.resize(2);
+        made.made.run("UPDATE launch_device SET dur_ns = 13100 - 9650 WHERE enter_ns = 9500");
+        if (is_between)
+            made.made.run("UPDATE launch_device SET dur_ns = 13050 - 12650 WHERE enter_ns = 12500");
+        Written written;
+        make_kept_part(made.facts)->finish(written.run());
+        CHECK(written.ask("SELECT group_concat(before || ' ' || enter_ns, ', ') FROM kept_call"
+                          " WHERE step = 1 AND before > 0") == (is_between ? "1 12500, 2 9500" : "-"));
+    }
+}
+
 TEST_CASE("what the steps before left running is bounded, and not exported", "[kept_part]") {
     FiveSteps made;
     made.a_long_step();
