@@ -143,10 +143,10 @@ struct CallEffects<Row, R(A...)> {
             const auto made = Row::Words::template as<event::graph>(Arguments(a...));
             GraphNode kind;
             if (!Row::Words::take_made(kind, Arguments(a...))) return;
-            if (kind == GraphNode::child)
-                graph_is_gone(made.value);  // it may be the node's from now on
-            else
+            if (kind != GraphNode::child)
                 node_is_made(made.handle, made.node, {kind, made.value});
+            else if (Row::id != api_cuGraphAddChildGraphNode)  // that one copies it
+                graph_is_gone(made.value);                     // it may be the node's from now on
         }
     }
 

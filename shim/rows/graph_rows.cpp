@@ -6,8 +6,42 @@ namespace gpushim::shim {
 
 void GraphRows::graph(const Call& call) {
     Life* life = target(call, call.handle());
-    if (life != nullptr && life->object == Object::exec && call.succeeded) change(call, *life);
-    add_call(call, life != nullptr ? life->id : kNull, kNull);
+    const bool is_exec = life != nullptr && life->object == Object::exec;
+    if (is_exec && call.succeeded) change(call, *life);
+    HeldFromCall held;
+    if (call.succeeded) held = is_exec ? held_by_exec(call) : held_by_graph(call);
+    add_call(call, life != nullptr ? life->id : kNull, kNull, held);
+}
+
+HeldFromCall GraphRows::held_by_exec(const Call& call) {
+    const auto words = call.words<event::graph>();
+    const auto node = static_cast<int64_t>(words.node);
+    switch (static_cast<GraphChange>(words.change)) {
+        case GraphChange::contents:
+            return {id_of_graph(call, words.node), kNull};
+        case GraphChange::child:
+            return {id_of_graph(call, words.value), node};
+        case GraphChange::function:
+            return {function_of(call, words.value), node};
+        default:
+            return {};
+    }
+}
+
+// Of calls that add nodes only child graphs: what the others put there is known from captures and contents.
+// A call that changes a node names no graph.
+HeldFromCall GraphRows::held_by_graph(const Call& call) {
+    const auto words = call.words<event::graph>();
+    const bool changes_node = words.handle == 0;
+    const int64_t id =
+        changes_node && words.value != 0 ? function_of(call, words.value) : id_of_graph(call, words.value);
+    if (id == kNull) return {};
+    return {id, static_cast<int64_t>(words.node)};
+}
+
+int64_t GraphRows::id_of_graph(const Call& call, uint64_t handle) {
+    const Life* graph = handle != 0 ? handles_.find(Object::graph, handle, call.enter_ns) : nullptr;
+    return graph != nullptr ? graph->id : kNull;
 }
 
 void GraphRows::change(const Call& call, Life& exec) {

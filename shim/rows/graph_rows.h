@@ -15,7 +15,10 @@ class GraphRows : RowMaker {
 
   private:
     void change(const Call& call, Life& exec);
+    HeldFromCall held_by_exec(const Call& call);
+    HeldFromCall held_by_graph(const Call& call);
     int64_t function_of(const Call& call, uint64_t handle);
+    int64_t id_of_graph(const Call& call, uint64_t handle);  // kNull: it is none
 
     Graphs& graphs_;
 };

@@ -55,7 +55,7 @@ int64_t RowMaker::target_id(const Call& call, uint64_t handle) {
     return life != nullptr ? life->id : kNull;
 }
 
-void RowMaker::add_call(const Call& call, int64_t target_id, int64_t stream_id) {
+void RowMaker::add_call(const Call& call, int64_t target_id, int64_t stream_id, const HeldFromCall& held) {
     tables_.call.add({.enter_ns = call.enter_ns,
                       .dur_ns = call.dur_ns,
                       .thread_id = call.thread,
@@ -63,7 +63,9 @@ void RowMaker::add_call(const Call& call, int64_t target_id, int64_t stream_id) 
                       .target_id = target_id,
                       .stream_id = stream_id,
                       .group_id = call.group,
-                      .flags = call.flags},
+                      .flags = call.flags,
+                      .holds_id = held.id,
+                      .node = held.node},
                      series_.id(series_of(call, SeriesKind::call)));
 }
 

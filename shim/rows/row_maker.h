@@ -41,6 +41,10 @@ struct Known {
 
 inline int64_t or_null(bool there, uint64_t value) { return there ? static_cast<int64_t>(value) : kNull; }
 
+struct HeldFromCall {  // what a node, or all of a graph, holds from a call on: columns of `call`
+    int64_t id = kNull, node = kNull;
+};
+
 class RowMaker {
   protected:
     explicit RowMaker(Known& known)
@@ -58,7 +62,7 @@ class RowMaker {
     RowMaker& operator=(const RowMaker&) = delete;
     ~RowMaker() = default;
 
-    void add_call(const Call& call, int64_t target_id, int64_t stream_id);
+    void add_call(const Call& call, int64_t target_id, int64_t stream_id, const HeldFromCall& held = {});
     Series series_of(const Call& call, SeriesKind kind, int64_t stream_id = kNull) const;
     Streams::Use use(const Call& call, uint64_t handle) const;
     int64_t stream_of(const Call& call, uint64_t handle);

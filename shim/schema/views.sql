@@ -287,7 +287,8 @@ SELECT k.enter_ns, k.dur_ns, k.enter_ns + k.dur_ns AS exit_ns,
   t.tid, k.thread_id, a.name AS api, a.kind, h.kind AS target_kind, h.handle AS target, h.name AS target_name,
   k.target_id, st.stream, k.stream_id, k.group_id,
   captured(k.flags) AS captured, failed(k.flags) AS failed, unfinished(k.flags) AS unfinished,
-    recovered(k.flags) AS recovered
+    recovered(k.flags) AS recovered,
+  k.holds_id, k.node                                -- what a graph, or a node of it, holds from then on
 FROM call k
 LEFT JOIN api a ON a.id = k.api_id
 LEFT JOIN v_handle h ON h.id = k.target_id

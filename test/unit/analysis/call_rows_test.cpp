@@ -33,11 +33,13 @@ Made one_of_each() {
         "INSERT INTO sync VALUES (500, 5, 1, 1, NULL, 1, 1, NULL, 0), (550, 5, 1, 9, 70, 1, 12, NULL, 0)");
     made.run("INSERT INTO memory VALUES (600, 5, 1, 3, 1, 4096, 4, 1, 4096, NULL, 0, NULL)");
     made.run(
-        "INSERT INTO call VALUES (700, 5, 1, 4, 1, NULL, NULL, 0), (710, 5, 1, 5, 1, NULL, NULL, 0),"
-        " (720, 25000, 1, 5, 1, NULL, NULL, 0), (26000, 5, 1, 6, 70, 1, NULL, 0),"
-        " (26100, 5, 1, 7, 70, 1, NULL, 0), (26200, 5, 1, 10, NULL, NULL, NULL, 0),"
-        " (160000, 5, 1, 11, NULL, NULL, NULL, 0),"
-        " (161000, 5, 1, 12, NULL, 1, NULL, 0), (162000, 5, 1, 13, NULL, 1, NULL, 0)");
+        "INSERT INTO call VALUES (700, 5, 1, 4, 1, NULL, NULL, 0, NULL, NULL), (710, 5, 1, 5, 1, NULL, NULL, "
+        "0, NULL, NULL),"
+        " (720, 25000, 1, 5, 1, NULL, NULL, 0, NULL, NULL), (26000, 5, 1, 6, 70, 1, NULL, 0, NULL, NULL),"
+        " (26100, 5, 1, 7, 70, 1, NULL, 0, NULL, NULL), (26200, 5, 1, 10, NULL, NULL, NULL, 0, NULL, NULL),"
+        " (160000, 5, 1, 11, NULL, NULL, NULL, 0, NULL, NULL),"
+        " (161000, 5, 1, 12, NULL, 1, NULL, 0, NULL, NULL), (162000, 5, 1, 13, NULL, 1, NULL, 0, NULL, "
+        "NULL)");
     made.run("INSERT INTO collective VALUES (27000, 5, 1, 1, 8, 3, 9, 1000, 7, 0, NULL, 4000, 4, 0)");
     made.run(
         "INSERT INTO host_gap VALUES (28000, 60000, 1, 20000, 3000, 'read', 5),"
@@ -86,9 +88,10 @@ TEST_CASE("calls of HIP are of the kinds that CUDA's are", "[timeline]") {
         " 'hipGraphInstantiateWithFlags', 'born'), (5, 'hipModuleLoadData', 'hipModuleLoadData', 'other'),"
         " (6, 'hipGraphNodes', 'hipGraphNodes', 'other'), (7, 'shipGraphExec', 'shipGraphExec', 'other')");
     made.run(
-        "INSERT INTO call VALUES (100, 5, 1, 2, NULL, 1, NULL, 0), (200, 5, 1, 3, NULL, 1, NULL, 0),"
-        " (300, 5, 1, 4, NULL, NULL, NULL, 0), (400, 5, 1, 5, NULL, NULL, NULL, 0),"
-        " (500, 5, 1, 6, NULL, NULL, NULL, 0), (600, 5, 1, 7, NULL, NULL, NULL, 0)");
+        "INSERT INTO call VALUES (100, 5, 1, 2, NULL, 1, NULL, 0, NULL, NULL), (200, 5, 1, 3, NULL, 1, NULL, "
+        "0, NULL, NULL),"
+        " (300, 5, 1, 4, NULL, NULL, NULL, 0, NULL, NULL), (400, 5, 1, 5, NULL, NULL, NULL, 0, NULL, NULL),"
+        " (500, 5, 1, 6, NULL, NULL, NULL, 0, NULL, NULL), (600, 5, 1, 7, NULL, NULL, NULL, 0, NULL, NULL)");
     std::vector<CallKind> kinds;
     for (const Call& call : calls_of(made, CallsOf::host_too)) kinds.push_back(call.kind);
     CHECK(kinds == std::vector<CallKind>{CallKind::begin_capture, CallKind::end_capture, CallKind::make_graph,

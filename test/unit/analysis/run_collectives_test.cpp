@@ -229,7 +229,7 @@ TEST_CASE("an aborted communicator gives no transfer", "[run_collectives]") {
         call.seq = 2;
         ranks[rank].nccl(250, 300, 900, call);
         ranks[rank].run("INSERT INTO api VALUES (90, 'ncclCommAbort', 'ncclCommAbort', 'died')");
-        ranks[rank].run("INSERT INTO call VALUES (800, 10, 1, 90, 50, NULL, NULL, 0)");
+        ranks[rank].run("INSERT INTO call VALUES (800, 10, 1, 90, 50, NULL, NULL, 0, NULL, NULL)");
     }
     ranks.write();
     CHECK(ranks.ask("SELECT seq, own_ns, transfer_ns FROM collective_instance WHERE rank_id = 0") ==

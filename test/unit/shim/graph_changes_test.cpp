@@ -147,4 +147,29 @@ TEST_CASE("a change that was not launched any more is not forgotten", "[graphs]"
     CHECK(program.launched() == std::string("2|1|0|0|100 ; ") + kNotRecorded);
 }
 
+//  0x9a is a graph, 0x9b another that becomes node 7 of it; 0xea is made of 0x9a and gets 0x9b in place of
+//  both
+TEST_CASE("a call says which graph or function is in a graph from then on", "[graphs]") {
+    constexpr uint64_t kOther = 0x9b;
+    Program program;
+    program.call("cuGraphCreate", {kGraph, 0, 0});
+    program.call("cuGraphCreate", {kOther, 0, 0});
+    program.call("cuGraphAddKernelNode_v2", {kGraph, 6, kA, 0});
+    program.call("cuGraphAddChildGraphNode", {kGraph, 7, kOther, 0});
+    program.call("cuGraphKernelNodeSetParams_v2", {0, 6, kB, 0});
+    program.instantiate(kChain);
+    program.set_function(1, kB);
+    program.set_bytes(3, 7);
+    program.set_child(7, kChain);
+    program.call("cuGraphExecUpdate_v2", {kExec, kOther, 0, static_cast<uint64_t>(GraphChange::contents)});
+    program.call("cuGraphExecUpdate_v2", {kExec, kOther, 0, 910}, {.flags = kFailed});
+    program.write();
+    CHECK(program.trace.ask("SELECT substr(a.name, 8), h.kind, h.handle, c.node FROM call c"
+                            " JOIN api a ON a.id = c.api_id LEFT JOIN handle h ON h.id = c.holds_id"
+                            " WHERE a.kind = 'graph' ORDER BY c.enter_ns") ==
+          "AddKernelNode_v2|-|-|- ; AddChildGraphNode|graph|155|7 ; KernelNodeSetParams_v2|function|3856|6 ; "
+          "ExecKernelNodeSetParams_v2|function|3856|1 ; ExecMemcpyNodeSetParams|-|-|- ; "
+          "ExecChildGraphNodeSetParams|graph|154|7 ; ExecUpdate_v2|graph|155|- ; ExecUpdate_v2|-|-|-");
+}
+
 }  // namespace graph_changes_test
