@@ -1,4 +1,4 @@
--- of: ranks, unit: ratio, kind: inferred, version: 1
+-- of: ranks, unit: ratio, kind: inferred, version: 2
 -- words: product_tflops_per_gpu over the peak of the GPU in its kernels' precision: a lower bound
 -- absent: no product of cuBLAS or cuBLASLt is recorded
 SELECT CASE WHEN p.why_no_share IS NULL

@@ -107,9 +107,12 @@ std::string amount_text(double tflops) { return figure_text(tflops < 1 ? "%.2g" 
 // known.
 std::string peak_text(const Figures& figures, const Peaks& peaks) {
     if (!figures.peak_tflops) return "";
+    const std::string of_what = peaks.precision_share
+                                    ? shares_text(*peaks.precision_share, *peaks.precision_share) +
+                                          " of the time of timed matrix products"
+                                    : "all matrix products, of which none has device times";
     return " of " + amount_text(*figures.peak_tflops) + " (" + shown(one_of(peaks.names)) + ", dense " +
-           one_of(peaks.precisions) + ": " + shares_text(*peaks.precision_share, *peaks.precision_share) +
-           " of the time of timed matrix products, by name)";
+           one_of(peaks.precisions) + ": " + of_what + ", by name)";
 }
 
 // "41.2 TFLOP/s per GPU, MFU 13.2 % of 312 (A100-SXM4-80GB, dense bf16: 93 % of the time of timed matrix
@@ -144,7 +147,8 @@ void write(const ReportSource& source, Report& report) {
         .maybe("mfu", figures.mfu, figures.why_no_share.empty() ? no_peak : figures.why_no_share)
         .maybe("peak_tflops_per_gpu", figures.peak_tflops, no_peak)
         .maybe("precision", precision, no_peak)
-        .maybe("precision_share", peaks.precision_share, no_peak);
+        .maybe("precision_share", peaks.precision_share,
+               precision ? "no matrix product has device times: all are of this precision" : no_peak);
     products.tell(facts);
     report.json.set("flops", facts.json());
 }

@@ -24,10 +24,10 @@ std::optional<double> flops_per_s_of_asked(const ReportSource& source) {
 
 ProductRate product_rate(const ReportSource& source) {
     Query row = source.run.prepare(
-        "SELECT flops_per_gpu_s, peak_flops_per_gpu_s, covered_share, why_no_flops, why_no_share"
-        " FROM v_product_rate");
-    if (!row.step()) return {{}, {}, {}, "no GPU ran kernels", "no GPU ran kernels"};
-    ProductRate rate = {{}, {}, maybe_real(row, 2), row.text(3), row.text(4)};
+        "SELECT flops_per_gpu_s, peak_flops_per_gpu_s, covered_share, why_no_flops, why_no_share,"
+        " why_no_covered FROM v_product_rate");
+    if (!row.step()) return {{}, {}, {}, "no GPU ran kernels", "no GPU ran kernels", "no GPU ran kernels"};
+    ProductRate rate = {{}, {}, maybe_real(row, 2), row.text(3), row.text(4), row.text(5)};
     auto flops_per_s = maybe_real(row, 0);
     if (flops_per_s && source.is_part_of_run()) flops_per_s = flops_per_s_of_asked(source);
     if (!flops_per_s) {
@@ -56,7 +56,7 @@ std::string ProductRate::text(const std::string& peak) const {
 void ProductRate::tell(Facts& facts) const {
     facts.maybe("product_tflops_per_gpu", tflops, why_no_rate)
         .maybe("product_mfu", mfu, why_no_share)
-        .maybe("product_covered_share", covered_share, "no matrix product or convolution ran");
+        .maybe("product_covered_share", covered_share, why_no_covered);
 }
 
 }  // namespace gpushim::analysis

@@ -13,7 +13,7 @@ namespace gpushim::analysis {
 struct ProductRate {
     std::optional<double> tflops, mfu;
     std::optional<double> covered_share;  // of the time of matrix products and convolutions
-    std::string why_no_rate, why_no_share;
+    std::string why_no_rate, why_no_share, why_no_covered;
 
     // "at least 27.5 TFLOP/s per GPU, MFU 8.8 %", and what follows it; empty: not known.
     std::string text(const std::string& peak) const;

@@ -1,6 +1,6 @@
 // What matrix products of cuBLAS and cuBLASLt come to, by the kernels that computed them. A product is of the
-// kernel that ran longest of those that its call launched; one of which not all have device times, and one
-// that was captured into a graph, counts for none.
+// kernel that ran longest of those that its call launched; one of which not all have device times counts for
+// none.
 //
 //   thread     ═══cublasGemmEx═══    ═cublasGemmEx═
 //                ═launch═ ═launch═     ═launch═
@@ -8,13 +8,15 @@
 //   both
 //
 // Also, whether there are device times or not: how many operations the products of each step need, and which
-// kernels were launched by products at all.
+// kernels were launched by products at all. Products that were captured into a graph count here, with each
+// launch of it (graph_products.h), and for no kernel: when those in graphs ran is not known.
 #include <map>
 #include <unordered_map>
 
 #include "../../sqlite/database.h"
 #include "../pass/kernel_index.h"
 #include "../sql/run_db.h"
+#include "graph_products.h"
 #include "own_parts.h"
 #include "places.h"
 
@@ -22,7 +24,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr const char* kNameNotKnown = "(name not known)";
+constexpr const char* kNoKernelName = "(name not known)";
 
 struct Product {
     int64_t exit_ns = INT64_MIN;
@@ -34,7 +36,7 @@ struct Product {
     size_t kernel = 0;          // … and which it is
 };
 
-struct Sums {
+struct ProductSums {
     int64_t products = 0, ns = 0;
     double flops = 0;
     std::optional<double> bytes = 0.0;  // none: of one it is not known
@@ -45,11 +47,20 @@ struct Work {  // that a step asked for
     double flops = 0;
 };
 
+struct GraphSums {  // of launches of a graph in one state of it
+    int64_t launches = 0, known = 0;
+    Work work;
+    std::optional<int64_t> matrix_kernels;
+    std::string why;  // the newest that was not known
+};
+
 class ProductPart : public Part {
   public:
     explicit ProductPart(const TraceFacts& facts) : facts_(facts), places_(facts), index_(facts) {
         const Database& base = facts.trace->base;
         if (!base.has("gemm") || !base.has("v_gemm")) return;
+        if (Query any = base.prepare("SELECT 1 FROM gemm LIMIT 1"); !any.step()) return;
+        graphs_.emplace(facts);
         next_.emplace(
             base.prepare("SELECT enter_ns, exit_ns, thread_id, flops, bytes FROM v_gemm"
                          " WHERE exit_ns IS NOT NULL AND flops IS NOT NULL AND failed = 0"
@@ -58,7 +69,9 @@ class ProductPart : public Part {
     }
 
     void see(const Call& call) override {
-        if (!next_ || call.kind != CallKind::operation || call.type != OperationClass::compute) return;
+        if (!next_ || call.kind != CallKind::operation) return;
+        if (call.type == OperationClass::graph) return add_graph(call);
+        if (call.type != OperationClass::compute) return;
         while (has_next_ && next_->number(0) <= call.enter_ns) begin_product();
         const auto found = of_thread_.find(call.thread_id);
         if (found != of_thread_.end() && call.enter_ns < found->second.exit_ns)
@@ -74,6 +87,10 @@ class ProductPart : public Part {
             run.add("kernel_in_product", {who.first, name_of_kernel(who.second), launches});
         for (const auto& [when, work] : of_step_)
             run.add("product_step", {when.first, int64_t{when.second}, work.products, work.flops});
+        for (const auto& [which, sums] : sums_of_graph_)
+            run.add("graph_product", {which.first, which.second, sums.launches, sums.known,
+                                      sums.work.products, sums.work.flops, maybe(sums.matrix_kernels),
+                                      sums.why.empty() ? Value(nullptr) : Value(sums.why)});
     }
 
   private:
@@ -88,7 +105,7 @@ class ProductPart : public Part {
     }
 
     std::string name_of_kernel(size_t kernel) const {
-        return kernel < facts_.kernels.size() ? facts_.kernels[kernel].name : std::string(kNameNotKnown);
+        return kernel < facts_.kernels.size() ? facts_.kernels[kernel].name : std::string(kNoKernelName);
     }
     int64_t gpu_id_of(const Call& call) const { return places_[places_.of(call)].gpu_id; }
 
@@ -109,9 +126,27 @@ class ProductPart : public Part {
         product.gpu_id = gpu_id;
     }
 
+    void add_graph(const Call& launch) {
+        const GraphWork& graph = graphs_->of(launch);
+        const int64_t gpu_id = gpu_id_of(launch);
+        GraphSums& sums = sums_of_graph_[{gpu_id, launch.detail}];
+        ++sums.launches;
+        sums.matrix_kernels = graph.matrix_kernels;
+        if (graph.why != nullptr) sums.why = graph.why;
+        if (graph.why != nullptr || !graph.matrix_kernels) return;
+        ++sums.known;
+        sums.work.products += graph.products;
+        sums.work.flops += graph.flops;
+        for (const auto& [kernel, times] : graph.in_products) launches_[{gpu_id, kernel}] += times;
+        if (launch.step == kNoStep || graph.products == 0) return;
+        Work& work = of_step_[{gpu_id, launch.step}];
+        work.products += graph.products;
+        work.flops += graph.flops;
+    }
+
     void settle(const Product& product) {
         if (product.launched == 0 || product.timed < product.launched) return;
-        Sums& sums = sums_[{product.gpu_id, product.kernel}];
+        ProductSums& sums = sums_[{product.gpu_id, product.kernel}];
         ++sums.products;
         sums.flops += product.flops;
         sums.ns += product.ns;
@@ -126,10 +161,12 @@ class ProductPart : public Part {
     const KernelIndex index_;
     std::optional<Query> next_;  // the product that begins next; none: the trace has none
     bool has_next_ = false;
-    std::unordered_map<int64_t, Product> of_thread_;          // the newest of each
-    std::map<std::pair<int64_t, size_t>, Sums> sums_;         // by GPU and kernel
-    std::map<std::pair<int64_t, size_t>, int64_t> launches_;  // likewise
-    std::map<std::pair<int64_t, int32_t>, Work> of_step_;     // by GPU and step
+    std::optional<GraphProducts> graphs_;
+    std::unordered_map<int64_t, Product> of_thread_;                  // the newest of each
+    std::map<std::pair<int64_t, size_t>, ProductSums> sums_;          // by GPU and kernel
+    std::map<std::pair<int64_t, size_t>, int64_t> launches_;          // likewise
+    std::map<std::pair<int64_t, int32_t>, Work> of_step_;             // by GPU and step
+    std::map<std::pair<int64_t, int64_t>, GraphSums> sums_of_graph_;  // by GPU and graph.id
 };
 
 const PartRegistration kProductPart(make_product_part);

@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 10;
+constexpr int kRunSchema = 11;
 
 class RunDb {
   public:

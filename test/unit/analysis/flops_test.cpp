@@ -24,7 +24,10 @@ struct Job {
     std::optional<double> energy_j = {};  // of each GPU in 2 s
     double product_flops = 0;             // of products that are recorded, in each step of each GPU
     int64_t in_products = 3,
-            in_graphs = 0;  // launches of the 9 ms: those of products; beside 3, those of graphs
+            in_graphs = 0;        // launches of the 9 ms: those of products; beside 3, those of graphs
+    bool only_in_graphs = false;  // not these 3, and without device times
+    std::optional<int64_t> matrix_kernels = 1;  // of a launch of such a graph
+    const char* why_of_graph = nullptr;
 };
 
 // Two ranks, three steps of 10 ms: 100 steps a second.
@@ -65,15 +68,16 @@ class MadeJob {
     std::filesystem::path place() const { return folder_.path() / "run.db"; }
 
     static void add_kernel(RunDb& run, int64_t gpu, const char* precision, double ns, bool eligible,
-                           int64_t in_graphs = 0) {
+                           int64_t in_graphs = 0, bool only_in_graphs = false) {
+        const int64_t alone = only_in_graphs ? 0 : 3;
         add_known(run, "kernel",
                   {{"gpu_id", gpu},
                    {"name", std::string(eligible ? "gemm_" : "add_") + precision},
                    {"family", std::string(eligible ? "gemm" : "elementwise")},
-                   {"launches", int64_t{3}},
+                   {"launches", alone},
                    {"graph_launches", in_graphs},
-                   {"timed", int64_t{3}},
-                   {"sum_ns", static_cast<int64_t>(ns)},
+                   {"timed", alone},
+                   {"sum_ns", only_in_graphs ? 0 : static_cast<int64_t>(ns)},
                    {"precision", std::string(precision)},
                    {"tensor_core", std::string("yes")},
                    {"eligible", int64_t{eligible}}});
@@ -83,6 +87,11 @@ class MadeJob {
         for (int64_t step : {0, 1, 2})
             run.add("product_step", {gpu, step, int64_t{1}, job.product_flops * static_cast<double>(step)});
         run.add("kernel_in_product", {gpu, std::string("gemm_") + job.precision, job.in_products});
+        if (job.in_graphs == 0) return;
+        run.add("graph_product",
+                {gpu, int64_t{1}, job.in_graphs, job.in_graphs, job.in_products, job.product_flops,
+                 maybe(job.matrix_kernels),
+                 job.why_of_graph != nullptr ? Value(std::string(job.why_of_graph)) : Value(nullptr)});
     }
 
     static void add(RunDb& run, int64_t rank, const Job& job) {
@@ -105,7 +114,7 @@ class MadeJob {
         if (job.shared)
             add_known(run, "shared_gpu",
                       {{"gpu_id", rank}, {"shared_id", int64_t{0}}, {"processes", int64_t{2}}});
-        add_kernel(run, rank, job.precision, 9e6, true, job.in_graphs);
+        add_kernel(run, rank, job.precision, 9e6, true, job.in_graphs, job.only_in_graphs);
         if (job.product_flops > 0) add_products(run, rank, job);
         if (job.unknown_ns > 0) add_kernel(run, rank, "unknown", job.unknown_ns, true);
         add_kernel(run, rank, "fp32", 50e6, false);  // no matrix product: what it computes in says nothing
@@ -286,6 +295,44 @@ TEST_CASE("recorded products of a part of the work are no figure, and it is said
         CHECK(value(report, "flops.product_tflops_per_gpu").empty() == !one->has_rate);
         CHECK(unexplained(report) == "");
         CHECK((text_of(report).find("FLOPS ") != std::string::npos) == one->has_rate);
+    }
+}
+
+// As above, 360e9 in 30 ms, by products that were captured: two launches of a graph in each step.
+TEST_CASE("products in graphs: without device times all of them have to be recorded ones", "[flops]") {
+    Job graphs;
+    graphs.flops = {};
+    graphs.unknown_ns = 0;
+    graphs.product_flops = 120e9;
+    graphs.only_in_graphs = true;
+    graphs.in_graphs = graphs.in_products = 6;
+    const MadeJob job(graphs);
+    CHECK(job.metric("product_tflops_per_gpu") == Approx(12));
+    CHECK(job.metric("product_mfu") == Approx(12.0 / 312));
+    const Report report = job.report();
+    CHECK(number(report, "product_covered_share") == Approx(1));
+    CHECK(value(report, "flops.precision_share").empty());
+    CHECK(unexplained(report) == "");
+    CHECK_THAT(std::regex_replace(text_of(report), std::regex("\\s+"), " "),
+               Contains("dense bf16: all matrix products, of which none has device times, by name)"));
+
+    Job others = graphs, unknown = graphs, changed = graphs, two = graphs;
+    others.in_products = 5;
+    unknown.matrix_kernels = {};
+    changed.in_products = 0;
+    changed.why_of_graph = "nodes were changed";
+    two.unknown_ns = 4e6;  // these have device times: nobody knows what share of all they are
+    for (const auto& [one, why] :
+         {std::pair(others, "no device times to weigh them by"),
+          std::pair(unknown, "it is not recorded what a launched graph runs"),
+          std::pair(changed, "nodes were changed"), std::pair(two, "no device times to weigh them by")}) {
+        const MadeJob made(one);
+        INFO(why);
+        CHECK(made.metric("product_tflops_per_gpu") == -1);
+        CHECK_THAT(made.why("product_mfu"), Contains(why));
+        CHECK(unexplained(made.report()) == "");
+        const bool is_judged = one.in_products == 0;  // none of them
+        CHECK(value(made.report(), "flops.product_covered_share").empty() != is_judged);
     }
 }
 

@@ -59,7 +59,8 @@ CREATE TABLE gpu_peak (
   gpu_id INTEGER PRIMARY KEY, precision TEXT, precision_share REAL, peak_flops_per_s REAL, why TEXT
 );
 CREATE TABLE v_gpu_product (
-  gpu_id INTEGER PRIMARY KEY, products INTEGER, flops_per_s REAL, matrix_ns REAL, covered_ns REAL
+  gpu_id INTEGER PRIMARY KEY, products INTEGER, flops_per_s REAL, matrix_ns REAL, covered_ns REAL,
+  unjudged INTEGER, unknown_graphs INTEGER, why_of_graphs TEXT
 );
 CREATE TABLE launch_stat (
   gpu_id INTEGER, stream_id INTEGER, count INTEGER, api_sum_ns INTEGER, timed INTEGER, on_empty INTEGER,

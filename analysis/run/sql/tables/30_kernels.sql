@@ -23,7 +23,7 @@ CREATE TABLE kernel (
 );
 
 -- Matrix products of cuBLAS and cuBLASLt by the kernel that ran longest in each: those of which all kernels
--- have device times, and that were not captured into a graph.
+-- have device times, so none that were captured into a graph.
 CREATE TABLE kernel_product (
   gpu_id INTEGER, name TEXT,
   products INTEGER, flops REAL,  -- what the products need, 2 m n k each
@@ -32,15 +32,26 @@ CREATE TABLE kernel_product (
   PRIMARY KEY (gpu_id, name)
 );
 
--- Launches inside of a call that such a product is recorded of, with device times or without: what share of
--- matrix kernels' work it is that products tell.
+-- Launches inside of a call that such a product is recorded of, with device times or without, and by launches
+-- of graphs that such calls were captured into: what share of matrix kernels' work it is that products tell.
 CREATE TABLE kernel_in_product (
   gpu_id INTEGER, name TEXT, launches INTEGER, PRIMARY KEY (gpu_id, name)
 );
 
--- Products by the step in which their calls launched something. Not those captured into graphs.
+-- Products by the step in which their calls launched something, or a graph that they were captured into was
+-- launched.
 CREATE TABLE product_step (
   gpu_id INTEGER, step INTEGER, products INTEGER, flops REAL, PRIMARY KEY (gpu_id, step)
+) WITHOUT ROWID;
+
+-- Launches of graphs by what they run (graph.id of the trace), and the products that were captured into them.
+CREATE TABLE graph_product (
+  gpu_id INTEGER, graph_id INTEGER,
+  launches INTEGER, known INTEGER,  -- of the run; of these, whose products are known (0 products are, too)
+  products INTEGER, flops REAL,     -- of all known launches
+  matrix_kernels INTEGER,           -- of one launch: matrix products and convolutions; NULL: not recorded
+  why TEXT,                         -- why launches are not known
+  PRIMARY KEY (gpu_id, graph_id)
 ) WITHOUT ROWID;
 
 -- What a GPU can do at most in what most of its arithmetic is done in (analysis/kernel/peak.def). A row for
@@ -48,7 +59,7 @@ CREATE TABLE product_step (
 CREATE TABLE gpu_peak (
   gpu_id INTEGER PRIMARY KEY,
   precision TEXT,                -- of most of the time of eligible kernels; NULL: see why
-  precision_share REAL,          -- of that time
+  precision_share REAL,          -- of that time; NULL: none has device times, and all are of this precision
   peak_flops_per_s REAL,         -- dense, on tensor cores where there are some for it; NULL: see why
   why TEXT
 );

@@ -27,7 +27,8 @@ WHERE c.is_slice = 0;
 
 -- Of each GPU (of one that processes share, together) what recorded products come to. A kernel counts with
 -- its mean time for each launch of the run, by itself and in graphs; one that was never timed counts with the
--- mean of the others.
+-- mean of the others. Not so where kernels in graphs were never timed, which may be most of the work: what
+-- share is covered is then known only if all of it is, or nothing.
 CREATE VIEW v_gpu_product AS
 WITH who AS (
   SELECT u.gpu_id, coalesce(s.shared_id, u.gpu_id) AS shared_id
@@ -37,21 +38,32 @@ WITH who AS (
   FROM v_product_step GROUP BY gpu_id
 ), matrix AS (
   SELECT k.gpu_id, k.launches + coalesce(k.graph_launches, 0) AS launches, coalesce(p.launches, 0) AS inside,
+    coalesce(k.graph_launches, 0) > 0 AND coalesce(k.timed, 0) = 0 AS is_untimed,
     coalesce(CASE WHEN k.timed > 0 THEN k.sum_ns * 1.0 / k.timed END,
       (SELECT sum(o.sum_ns) * 1.0 / nullif(sum(o.timed), 0) FROM kernel o
        WHERE o.family IN ('gemm', 'convolution')), 1.0) AS each_ns
   FROM kernel k LEFT JOIN kernel_in_product p ON p.gpu_id = k.gpu_id AND p.name = k.name
   WHERE k.family IN ('gemm', 'convolution')
 ), covered AS (
-  SELECT gpu_id, sum(launches * each_ns) AS matrix_ns, sum(min(inside, launches) * each_ns) AS covered_ns
+  SELECT gpu_id, sum(launches * each_ns) AS matrix_ns, sum(min(inside, launches) * each_ns) AS covered_ns,
+    max(is_untimed) * sum(max(launches - inside, 0)) AS unjudged
   FROM matrix GROUP BY gpu_id
+), graph AS (
+  SELECT gpu_id, sum(CASE WHEN matrix_kernels IS NULL THEN launches ELSE 0 END) AS unknown_graphs,
+    max(CASE WHEN matrix_kernels > 0 THEN why END) AS why
+  FROM graph_product GROUP BY gpu_id
 )
 SELECT w.shared_id AS gpu_id,
   sum(r.products) AS products,       -- in steps that count
   sum(r.flops_per_s) AS flops_per_s, -- in these steps; NULL: there are none
   coalesce(sum(c.matrix_ns), 0.0) AS matrix_ns,   -- of matrix products and convolutions, in the whole run
-  coalesce(sum(c.covered_ns), 0.0) AS covered_ns  -- of these, of recorded products of cuBLAS and cuBLASLt
+  coalesce(sum(c.covered_ns), 0.0) AS covered_ns, -- of these, of recorded products of cuBLAS and cuBLASLt
+  -- launches of others, where what share of the time they are cannot be judged; 0: it can
+  coalesce(sum(c.unjudged), 0) AS unjudged,
+  coalesce(sum(g.unknown_graphs), 0) AS unknown_graphs,  -- launches; what they run is not recorded
+  max(g.why) AS why_of_graphs                     -- why products of graphs are not known; NULL: they are
 FROM who w LEFT JOIN rate r ON r.gpu_id = w.gpu_id LEFT JOIN covered c ON c.gpu_id = w.gpu_id
+LEFT JOIN graph g ON g.gpu_id = w.gpu_id
 GROUP BY w.shared_id;
 
 -- Copies that are alike, with the rate they reached beside the best of their kind and memory on the GPU.

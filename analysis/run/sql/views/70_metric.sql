@@ -84,31 +84,46 @@ FROM rate r JOIN peak p ON 1 = 1 JOIN why w ON 1 = 1;
 
 -- One row: operations a second of each GPU by the products of cuBLAS and cuBLASLt that were recorded. A lower
 -- bound, because what other kernels compute is not counted; so not known unless products are recorded of
--- nearly all the time of matrix products and convolutions.
+-- nearly all the time of matrix products and convolutions. `covered_share` is NULL where nobody can judge it.
 CREATE VIEW v_product_rate AS
 WITH sums AS (
   SELECT CAST(count(*) AS DOUBLE) AS gpus, sum(p.products) AS products, sum(p.flops_per_s) AS flops_per_s,
     CAST(sum(p.covered_ns) AS DOUBLE) / nullif(sum(p.matrix_ns), 0) AS covered_share,
+    sum(p.covered_ns) AS covered_ns, sum(p.unjudged) AS unjudged, sum(p.unknown_graphs) AS unknown_graphs,
+    max(p.why_of_graphs) AS why_of_graphs,
     count(g.peak_flops_per_s) AS known, sum(g.peak_flops_per_s) AS peak_flops_per_s, min(g.why) AS why
   FROM gpu_peak g JOIN v_gpu_product p ON p.gpu_id = g.gpu_id
+), judged AS (
+  SELECT CASE
+    WHEN s.unknown_graphs > 0
+      THEN 'it is not recorded what a launched graph runs, as where it has conditional nodes'
+    WHEN s.unjudged > 0 AND s.covered_ns > 0
+      THEN coalesce(s.why_of_graphs,
+        'not all matrix products are recorded, and those in graphs have no device times to weigh them by')
+    END AS why_not
+  FROM sums s
 ), why AS (
   SELECT CASE WHEN s.gpus = 0 THEN 'no GPU ran kernels'
     WHEN s.flops_per_s IS NULL THEN 'no steps were found'
-    WHEN s.products = 0 THEN 'no product of cuBLAS or cuBLASLt is recorded in the steps'
-    WHEN coalesce(s.covered_share, 0) < 0.9
-      THEN 'too few of the matrix products and convolutions are recorded products of cuBLAS or cuBLASLt'
-    END AS text
-  FROM sums s
+    WHEN s.products = 0 THEN coalesce(s.why_of_graphs, j.why_not,
+      'no product of cuBLAS or cuBLASLt is recorded in the steps')
+    WHEN j.why_not IS NOT NULL THEN j.why_not
+    WHEN coalesce(s.covered_share, 0) < 0.9 THEN coalesce(s.why_of_graphs,
+      'too few of the matrix products and convolutions are recorded products of cuBLAS or cuBLASLt')
+    END AS text, j.why_not
+  FROM sums s JOIN judged j ON 1 = 1
 ), each AS (
   SELECT CASE WHEN w.text IS NULL THEN CAST(s.flops_per_s AS DOUBLE) / nullif(s.gpus, 0)
     END AS flops_per_gpu_s,
     CASE WHEN s.known = s.gpus THEN CAST(s.peak_flops_per_s AS DOUBLE) / nullif(s.gpus, 0)
-    END AS peak_flops_per_gpu_s, s.covered_share, s.why AS why_no_peak, w.text AS why_no_flops
+    END AS peak_flops_per_gpu_s, CASE WHEN w.why_not IS NULL THEN s.covered_share END AS covered_share,
+    s.why AS why_no_peak, w.text AS why_no_flops, w.why_not AS why_no_covered
   FROM sums s JOIN why w ON 1 = 1
 )
 SELECT e.flops_per_gpu_s, e.peak_flops_per_gpu_s, e.covered_share, e.why_no_flops,
   coalesce(e.why_no_flops, e.why_no_peak, CASE WHEN e.flops_per_gpu_s > e.peak_flops_per_gpu_s
-    THEN 'it is more than the peak of the precision that the names of kernels tell' END) AS why_no_share
+    THEN 'it is more than the peak of the precision that the names of kernels tell' END) AS why_no_share,
+  coalesce(e.why_no_covered, 'no matrix product or convolution ran') AS why_no_covered
 FROM each e;
 
 -- The energy of a mean step that counts, at the mean power of the time between two samples of NVML.
