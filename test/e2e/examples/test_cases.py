@@ -98,6 +98,17 @@ class Cases(unittest.TestCase):
         self.assertRegex(text, r"in slow steps \d+ samples, 1320 MHz, .*"
                                r"; in the others \d+ samples, 1980 MHz")
 
+    def test_products_are_the_same_called_or_captured(self):
+        """By hand: 80 products of 1024 x 1024 x 1024, 2 m n k each."""
+        for fixed in (False, True):
+            report = self.report_of("small_products", fixed)
+            flops, by_hand = report["flops"], 80 * 2 * 1024 ** 3 / report["steps"]["mean_ns"] / 1e3
+            self.assertAlmostEqual(flops["product_tflops_per_gpu"] / by_hand, 1, delta=1e-5)
+            self.assertEqual(flops["product_covered_share"], 1)
+            self.assertEqual(flops["precision"], "fp16")
+            self.assertIsNone(flops["product_mfu"])
+            self.assertIn("the peak of a GPU of this name is not known", flops["why"])
+
     def test_generation_tells_prompts_from_decodes(self):
         serving = self.report_of("generation")["serving"]
         self.assertEqual({kind["kind"]: kind["iterations"] for kind in serving["kinds"]},
