@@ -11,8 +11,6 @@ using namespace made;
 
 namespace {
 
-constexpr int64_t kFlops = 2 * 64 * 32 * 16;
-
 // Calls of one thread, each 100 ns behind the other. Graphs have handles from 100 on, executable ones from
 // 200; kernels are 0: gemm, 1: what adds its parts up, 2: another matrix product, 3: none.
 class Program {

@@ -96,7 +96,8 @@ WITH sums AS (
 ), judged AS (
   SELECT CASE
     WHEN s.unknown_graphs > 0
-      THEN 'it is not recorded what a launched graph runs, as where it has conditional nodes'
+      THEN
+        'it is not recorded what a launched graph runs: conditional or many nodes, or made before recording'
     WHEN s.unjudged > 0 AND s.covered_ns > 0
       THEN coalesce(s.why_of_graphs,
         'not all matrix products are recorded, and those in graphs have no device times to weigh them by')
