@@ -1,14 +1,21 @@
 #include "captured_products.h"
 
+#include <algorithm>
+
 #include "../../../shim/schema/flags.h"
 
 namespace gpushim::analysis {
 
+void add_count(int64_t& to, int64_t count) {
+    constexpr int64_t kMost = int64_t{1} << 40;  // graphs in graphs of a damaged trace
+    to = std::clamp(to + std::clamp(count, int64_t{0}, kMost), int64_t{0}, kMost);
+}
+
 void CapturedWork::add(const CapturedWork& other) {
-    products += other.products;
+    add_count(products, other.products);
     flops += other.flops;
-    for (const auto& [kernel, launches] : other.in_products) in_products[kernel] += launches;
-    for (const auto& [kernel, launches] : other.captured) captured[kernel] += launches;
+    for (const auto& [kernel, launches] : other.in_products) add_count(in_products[kernel], launches);
+    for (const auto& [kernel, launches] : other.captured) add_count(captured[kernel], launches);
     for (const auto& [node, child] : other.children) children[node] = child;
     if (why == nullptr) why = other.why;
 }
@@ -16,7 +23,7 @@ void CapturedWork::add(const CapturedWork& other) {
 CapturedWork CapturedWork::flat() const {
     CapturedWork all = *this;
     all.children.clear();
-    for (const auto& [node, child] : children) all.add(child->flat());
+    for (const auto& [node, child] : children) all.add(*child);
     return all;
 }
 

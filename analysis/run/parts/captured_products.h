@@ -20,13 +20,14 @@
 namespace gpushim::analysis {
 
 using KernelCounts = std::map<size_t, int64_t>;  // by index into facts.kernels; behind the last: no name
+void add_count(int64_t& to, int64_t count);      // never beyond any that is true
 
 // What is in a graph of which something was captured.
 struct CapturedWork {
     int64_t products = 0;
     double flops = 0;
     KernelCounts in_products, captured;                               // launches: of products, and all
-    std::map<int64_t, std::shared_ptr<const CapturedWork>> children;  // child graphs, by node
+    std::map<int64_t, std::shared_ptr<const CapturedWork>> children;  // child graphs, flat, by node
     const char* why = nullptr;                                        // it is not known; null: it is
 
     void add(const CapturedWork& other);

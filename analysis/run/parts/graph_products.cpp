@@ -111,7 +111,7 @@ void GraphProducts::take_call() {
         case Does::add:
             if (holds_graph())
                 graphs_[*target].children[calls_->number(6)] =
-                    std::make_shared<CapturedWork>(of_graph(calls_->maybe(5)));
+                    std::make_shared<CapturedWork>(of_graph(calls_->maybe(5)).flat());
             break;
         case Does::destroy:
             graphs_.erase(*target);
@@ -164,7 +164,7 @@ void GraphProducts::change_exec(Does what, int64_t exec_id) {
     const bool is_child = what == Does::set_child || holds_graph();
     const auto child = is_child ? exec.work.children.find(calls_->number(6)) : exec.work.children.end();
     if (child != exec.work.children.end() && held) {
-        child->second = std::make_shared<CapturedWork>(of_graph(held));
+        child->second = std::make_shared<CapturedWork>(of_graph(held).flat());
         return;
     }
     const CapturedWork all = exec.work.flat();
@@ -203,10 +203,10 @@ void GraphProducts::of_state(GraphWork& work, int64_t graph_id, KernelCounts& ru
     for (const auto& [kernel, times] : state->second.by_kernel) {
         if (kernel < 0) continue;
         const auto index = static_cast<size_t>(kernel);
-        runs[index] += times;
+        add_count(runs[index], times);
         const KernelFamily family = facts_.kernels[index].facts.family;
         if (family == KernelFamily::gemm || family == KernelFamily::convolution)
-            *work.matrix_kernels += times;
+            add_count(*work.matrix_kernels, times);
     }
 }
 

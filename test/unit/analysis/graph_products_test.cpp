@@ -337,6 +337,27 @@ TEST_CASE("launches of which products are not known say why", "[graph_products]"
     }
 }
 
+// 2, 4, 8, … of them in each other, as no driver has them.
+TEST_CASE("graphs that are deep in each other take no time", "[graph_products]") {
+    Program program;
+    program.begin();
+    program.product({0});
+    program.end(100);
+    for (int64_t graph = 101; graph < 180; ++graph) {
+        program.handle(graph, "NULL");
+        program.call("cuGraphCreate", std::to_string(graph));
+        for (const char* node : {"1", "2"})
+            program.call("cuGraphAddChildGraphNode", std::to_string(graph), std::to_string(graph - 1), node);
+    }
+    program.make(200, 102);
+    program.make(201, 179);
+    program.state(1, 200, {{0, 4}});
+    program.state(2, 201, {{0, 1000}});
+    program.launch(1, 0);
+    program.launch(2, 1);
+    CHECK(program.worked_out() == "0:4*1 | 1/1/4 1/0/1000/a graph does | ampere_sgemm_128x64_tn*4");
+}
+
 // A graph that somebody made by hand has matrix products of which nobody knows: they are not covered.
 TEST_CASE("a graph into which no product was captured has none", "[graph_products]") {
     Program program;
