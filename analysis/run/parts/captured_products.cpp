@@ -27,35 +27,69 @@ CapturedWork CapturedWork::flat() const {
     return all;
 }
 
-// In order of time; each is at the row that comes next.
-struct Captures::Rows {
-    Query products, launches, graphs;
-    bool has_product = false, has_launch = false, has_graph = false;
+namespace {
 
-    Rows(const Database& base, int64_t from_ns)
-        : products(base.prepare("SELECT enter_ns, exit_ns, thread_id, flops FROM v_gemm WHERE enter_ns >= ?1"
-                                " AND exit_ns IS NOT NULL AND flops IS NOT NULL AND failed = 0"
-                                " ORDER BY enter_ns")),
-          // All of them: a search for those that were captured would read on to the end of the trace.
-          launches(base.prepare("SELECT enter_ns, thread_id, stream_id, shape_id, flags FROM launch"
-                                " WHERE enter_ns >= ?1 ORDER BY enter_ns")),
-          graphs(base.prepare("SELECT enter_ns, stream_id, graph_id, flags FROM graph_launch"
-                              " WHERE enter_ns >= ?1 ORDER BY enter_ns")) {
-        for (Query* query : {&products, &launches, &graphs}) query->bind(1, from_ns);
-        has_product = products.step();
-        has_launch = launches.step();
-        has_graph = graphs.step();
+// Rows of a table in order of time, from the begin of one capture to its end, and on to the next one. Where
+// that is far, the rows between are not read.
+class RowsInCaptures {
+  public:
+    RowsInCaptures(const Database& base, std::string select) : base_(base), select_(std::move(select)) {}
+
+    void go_to(int64_t enter_ns) {
+        for (int read = 0; is_there_ && query_->number(0) < enter_ns; ++read) {
+            if (read == kReadOn) query_.reset();
+            if (!query_) break;
+            next();
+        }
+        if (query_) return;
+        query_.emplace(base_.prepare(select_));
+        query_->bind(1, enter_ns);
+        next();
     }
-    static bool is_captured(int64_t flags) {
-        return (flags & (kRowCaptured | kRowFailed | kRowUnfinished)) == kRowCaptured;
+    bool is_before(int64_t enter_ns) const { return is_there_ && query_->number(0) < enter_ns; }
+    void next() { is_there_ = query_->step(); }
+    const Query& row() const { return *query_; }
+
+  private:
+    static constexpr int kReadOn = 1000;
+
+    const Database& base_;
+    const std::string select_;
+    std::optional<Query> query_;
+    bool is_there_ = false;
+};
+
+bool is_captured(int64_t flags) {
+    return (flags & (kRowCaptured | kRowFailed | kRowUnfinished)) == kRowCaptured;
+}
+
+}  // namespace
+
+struct Captures::Rows {
+    RowsInCaptures products, launches, graphs;
+
+    explicit Rows(const Database& base)
+        : products(base,
+                   "SELECT enter_ns, exit_ns, thread_id, flops FROM v_gemm WHERE enter_ns >= ?1"
+                   " AND exit_ns IS NOT NULL AND flops IS NOT NULL AND failed = 0 ORDER BY enter_ns"),
+          // All of them: a search for those that were captured would read on to the end of the trace.
+          launches(base,
+                   "SELECT enter_ns, thread_id, stream_id, shape_id, flags FROM launch"
+                   " WHERE enter_ns >= ?1 ORDER BY enter_ns"),
+          graphs(base,
+                 "SELECT enter_ns, stream_id, graph_id, flags FROM graph_launch"
+                 " WHERE enter_ns >= ?1 ORDER BY enter_ns") {}
+    void go_to(int64_t enter_ns) {
+        for (RowsInCaptures* rows : {&products, &launches, &graphs}) rows->go_to(enter_ns);
     }
 };
 
-Captures::Captures(const TraceFacts& facts, Graphs& graphs) : facts_(facts), graphs_(graphs) {}
+Captures::Captures(const TraceFacts& facts, Graphs& graphs)
+    : facts_(facts), graphs_(graphs), rows_(std::make_unique<Rows>(facts.trace->base)) {}
 Captures::~Captures() = default;
 
 void Captures::begin(int64_t stream_id, int64_t enter_ns, bool replaces) {
-    if (!rows_) rows_ = std::make_unique<Rows>(facts_.trace->base, enter_ns);
+    if (open_.empty()) rows_->go_to(enter_ns);
     open_[stream_id] = {{}, replaces};
 }
 
@@ -64,10 +98,7 @@ std::optional<Captures::Ended> Captures::end(int64_t stream_id) {
     if (found == open_.end()) return {};
     std::optional<Ended> ended = std::move(found->second);
     open_.erase(found);
-    if (open_.empty()) {
-        rows_.reset();
-        of_thread_.clear();
-    }
+    if (open_.empty()) of_thread_.clear();
     return ended;
 }
 
@@ -83,17 +114,15 @@ size_t Captures::kernel_of(int64_t shape_id) const {
     return static_cast<size_t>(shape->second.kernel);
 }
 
-void Captures::take_launch() {
-    Rows& rows = *rows_;
-    const int64_t enter_ns = rows.launches.number(0);
-    for (; rows.has_product && rows.products.number(0) <= enter_ns; rows.has_product = rows.products.step())
-        of_thread_[rows.products.number(2)] = {rows.products.number(1), rows.products.real(3), false};
-    Ended* capture = capture_of(rows.launches.number(2));
+void Captures::take_launch(int64_t thread_id, int64_t stream_id, int64_t shape_id, int64_t enter_ns) {
+    for (RowsInCaptures& rows = rows_->products; rows.is_before(enter_ns + 1); rows.next())
+        of_thread_[rows.row().number(2)] = {rows.row().number(1), rows.row().real(3), false};
+    Ended* capture = capture_of(stream_id);
     if (capture == nullptr) return;
     CapturedWork& work = capture->work;
-    const size_t kernel = kernel_of(rows.launches.number(3));
+    const size_t kernel = kernel_of(shape_id);
     ++work.captured[kernel];
-    const auto product = of_thread_.find(rows.launches.number(1));
+    const auto product = of_thread_.find(thread_id);
     if (product == of_thread_.end() || enter_ns >= product->second.exit_ns) return;
     ++work.in_products[kernel];
     if (product->second.is_placed) return;
@@ -103,14 +132,17 @@ void Captures::take_launch() {
 }
 
 void Captures::read_until(int64_t enter_ns) {
-    if (!rows_) return;
-    Rows& rows = *rows_;
-    for (; rows.has_launch && rows.launches.number(0) < enter_ns; rows.has_launch = rows.launches.step())
-        if (Rows::is_captured(rows.launches.number(4))) take_launch();
-    for (; rows.has_graph && rows.graphs.number(0) < enter_ns; rows.has_graph = rows.graphs.step()) {
-        Ended* capture = capture_of(rows.graphs.number(1));
-        if (capture != nullptr && Rows::is_captured(rows.graphs.number(3)))
-            capture->work.add(graphs_.held_by(rows.graphs.number(2)));
+    if (open_.empty()) return;
+    for (RowsInCaptures& rows = rows_->launches; rows.is_before(enter_ns); rows.next()) {
+        const Query& row = rows.row();
+        if (is_captured(row.number(4)))
+            take_launch(row.number(1), row.number(2), row.number(3), row.number(0));
+    }
+    for (RowsInCaptures& rows = rows_->graphs; rows.is_before(enter_ns); rows.next()) {
+        const Query& row = rows.row();
+        Ended* capture = capture_of(row.number(1));
+        if (capture != nullptr && is_captured(row.number(3)))
+            capture->work.add(graphs_.held_by(row.number(2)));
     }
 }
 

@@ -61,13 +61,13 @@ class Captures {
         bool is_placed = false;
     };
     Ended* capture_of(int64_t stream_id);
-    void take_launch();
+    void take_launch(int64_t thread_id, int64_t stream_id, int64_t shape_id, int64_t enter_ns);
     size_t kernel_of(int64_t shape_id) const;
 
     const TraceFacts& facts_;
     Graphs& graphs_;
     std::map<int64_t, Ended> open_;  // by stream
-    std::unique_ptr<Rows> rows_;     // null: no capture is under way
+    const std::unique_ptr<Rows> rows_;
     std::unordered_map<int64_t, Product> of_thread_;
 };
 

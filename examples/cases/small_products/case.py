@@ -1,5 +1,5 @@
-"""Eighty matrix products of 1024 x 1024 x 1024 in a step, asked of cuBLAS one by one: the host needs 20 us for
-each and the GPU 10 us. `fixed` captures them into a CUDA graph once and launches that."""
+"""Eighty matrix products of 1024 x 1024 x 1024 in a step, asked of cuBLAS one by one: the host needs 20 us
+for each and the GPU 10 us. `fixed` captures them into a CUDA graph once and launches that."""
 import ctypes
 import sys
 
@@ -19,8 +19,8 @@ class Cublas:
             sys.exit(f"{name}: {code}")
 
     def multiply(self, size):
-        self.call("cublasGemmEx", self.handle, 0, 0, size, size, size, None, None, HALF, size, None, HALF, size,
-                  None, None, HALF, size, SINGLE, DEFAULT)
+        self.call("cublasGemmEx", self.handle, 0, 0, size, size, size, None, None, HALF, size,
+                  None, HALF, size, None, None, HALF, size, SINGLE, DEFAULT)
 
 
 def multiply(job):

@@ -50,6 +50,12 @@ class Program {
         made.made.run("INSERT INTO launch VALUES (" + next() + ", 10, " + std::to_string(thread) + ", " +
                       std::to_string(stream) + ", " + std::to_string(kernel) + ", NULL, 1)");
     }
+    void eager_launches(int count) {
+        made.made.run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+                      std::to_string(count) + ") INSERT INTO launch SELECT " + std::to_string(now_) +
+                      " + 100 * i, 10, 1, 1, 0, NULL, 0 FROM n WHERE i <= " + std::to_string(count));
+        now_ += 100 * count;
+    }
     void make(int64_t exec, int64_t graph) {
         handle(exec, std::to_string(graph));
         call("cuGraphInstantiate", std::to_string(exec));
@@ -334,6 +340,23 @@ TEST_CASE("launches of which products are not known say why", "[graph_products]"
         program.state(1, 200, {{0, 4}});
         program.launch(1, 0);
         CHECK(program.worked_out() == "- | 1/0/4/of a graph i | -");
+    }
+}
+
+TEST_CASE("captures near each other, and far", "[graph_products]") {
+    for (const int between : {0, 10, 5000}) {
+        Program program;
+        for (int64_t i = 0; i < 3; ++i) {
+            program.begin();
+            for (int64_t j = 0; j <= i; ++j) program.product({0});
+            program.end(100 + i);
+            program.make(200 + i, 100 + i);
+            program.state(1 + i, 200 + i, {{0, 1 + i}});
+            program.eager_launches(between);
+        }
+        for (int32_t i = 0; i < 3; ++i) program.launch(1 + i, i);
+        INFO(between);
+        CHECK(program.worked_out() == "0:1*1 1:2*1 2:3*1 | 1/1/1 1/1/2 1/1/3 | ampere_sgemm_128x64_tn*6");
     }
 }
 
