@@ -1,6 +1,7 @@
 // Puts records in order that do not fit into memory: sorted chunks in a file without a name, merged when they
-// are asked for. Memory: `chunk_bytes` while adding, 128 KiB for each chunk while merging. add() any number
-// of times, then each() once. One thread.
+// are asked for. Those that are alike stay as they came: of two operators that began and ended in the same
+// microsecond the outer one is first in the file. Memory: `chunk_bytes` while adding, 128 KiB for each chunk
+// while merging. add() any number of times, then each(), once or again. One thread.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,7 @@ class ExternalSort {
     template <class Take>
     void each(const Take& take) {
         if (sizes_.empty()) {
-            std::sort(chunk_.begin(), chunk_.end(), Less());
+            std::stable_sort(chunk_.begin(), chunk_.end(), Less());
             for (const Record& record : chunk_) take(record);
             return;
         }
@@ -56,7 +57,7 @@ class ExternalSort {
 
     void spill() {
         if (!file_) open();
-        std::sort(chunk_.begin(), chunk_.end(), Less());
+        std::stable_sort(chunk_.begin(), chunk_.end(), Less());
         if (std::fwrite(chunk_.data(), sizeof(Record), chunk_.size(), file_.get()) != chunk_.size())
             throw Failure(folder_.string() + ": no space to sort in", kIncomplete);
         sizes_.push_back(chunk_.size());

@@ -53,6 +53,20 @@ TEST_CASE("records are sorted in memory and in chunks alike", "[external_sort]")
     CHECK(sorted(0, 16).empty());
 }
 
+TEST_CASE("records that are alike stay in the order in which they came", "[external_sort]") {
+    for (const size_t chunk_bytes : {size_t{160'000}, size_t{11'200}}) {
+        const TemporaryFolder folder;
+        Sort sort(folder.path(), chunk_bytes);
+        for (int64_t i = 0; i < 5000; ++i) sort.add({i % 7, i});
+        std::vector<int64_t> last(7, -1);
+        sort.each([&](const Numbered& one) {
+            int64_t& before = last[static_cast<size_t>(one.key)];
+            if (one.number <= before) FAIL_CHECK("not in order");
+            before = one.number;
+        });
+    }
+}
+
 TEST_CASE("a chunk that is larger than a block is read block by block", "[external_sort]") {
     CHECK(sorted(50'000, 16 * 20'000).size() == 50'000);
 }
