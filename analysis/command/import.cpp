@@ -7,6 +7,7 @@
 #include "../failure.h"
 #include "../importer/kineto/kineto_trace.h"
 #include "../importer/nsys/nsys_trace.h"
+#include "../importer/trace_rank.h"
 #include "../importer/xplane/xplane_trace.h"
 #include "../process/temporary.h"
 #include "../run/analyze.h"
@@ -28,7 +29,7 @@ constexpr Option kOptions[] = {
     {"keep-traces", "DIR", "also keep the traces that the run is made of"},
 };
 
-using Import = ImportedFile (*)(const std::string& file, const fs::path& trace);
+using Import = ImportedFile (*)(const std::string& file, const fs::path& trace, bool numbers_count);
 struct Source {
     const char* name;
     Import import;
@@ -62,13 +63,14 @@ struct Imported {
 Imported import_files(const Source& source, std::span<const std::string> files, const fs::path& folder) {
     Imported all;
     std::vector<std::string> left_out;
+    const bool numbers_count = are_numbered(files);
     for (size_t i = 0; i < files.size(); ++i) {
         const std::string& file = files[i];
         try {
             const std::string name = fs::path(file).filename().string();
             const std::string what = files.size() > 1 ? nth_of("file", i, files.size()) + ", " + name : name;
             const Progress importing("importing " + what, Progress::Unit::bytes);
-            ImportedFile made = source.import(file, place_of(folder, file, all.traces.size()));
+            ImportedFile made = source.import(file, place_of(folder, file, all.traces.size()), numbers_count);
             for (const fs::path& trace : made.traces) {
                 all.traces.push_back(trace.string());
                 all.of_trace[trace.string()] = file;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <string>
 
 #include "decimal.h"
@@ -42,15 +43,34 @@ std::optional<int64_t> last_number(std::string_view name) {
     return is_letter(stem[last]) ? std::nullopt : number_at(stem.substr(last + 1));
 }
 
-}  // namespace
-
-std::optional<int64_t> rank_of_file_name(std::string_view path) {
+std::string in_small_letters(std::string_view path) {
     std::string name(path.substr(path.rfind('/') + 1));
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return name;
+}
+
+}  // namespace
+
+std::optional<int64_t> rank_of_file_name(std::string_view path, bool numbers_count) {
+    const std::string name = in_small_letters(path);
     for (const std::string_view word : {"rank", "worker"})
         if (const auto number = number_behind(name, word)) return number;
-    return last_number(name);
+    return numbers_count ? last_number(name) : std::nullopt;
+}
+
+bool are_numbered(std::span<const std::string> paths) {
+    std::set<int64_t> numbers;
+    std::set<std::string> rests;
+    for (const std::string& path : paths) {
+        const std::string name = in_small_letters(path);
+        const auto number = last_number(name);
+        if (!number) return false;
+        const std::string stem = name.substr(0, name.find('.'));
+        rests.insert(name.substr(0, stem.find_last_not_of(kDigits) + 1) + name.substr(stem.size()));
+        if (!numbers.insert(*number).second) return false;
+    }
+    return paths.size() > 1 && rests.size() == 1;
 }
 
 }  // namespace gpushim::analysis

@@ -11,6 +11,7 @@ namespace gpushim::analysis {
 struct KinetoOptions {
     bool python_functions = false;  // often most of a trace
     bool cpu_ops = true;
+    bool numbers_count = true;  // a last number in the file's name is a rank
 };
 
 // Why an element is no event.

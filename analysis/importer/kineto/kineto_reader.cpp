@@ -227,7 +227,7 @@ class Reader {
         const std::pair<std::optional<int64_t>, KinetoRankSource> sources[] = {
             {summary_.head.rank, KinetoRankSource::distributed_info},
             {rank_.rank(), KinetoRankSource::collectives},
-            {rank_of_file_name(path_), KinetoRankSource::file_name}};
+            {rank_of_file_name(path_, options_.numbers_count), KinetoRankSource::file_name}};
         for (const auto& [rank, source] : sources) {
             if (!rank || *rank < 0) continue;
             summary_.rank = rank;

@@ -181,10 +181,11 @@ ImportedTrace described(const KinetoSummary& summary, const std::string& file) {
 
 }  // namespace
 
-ImportedFile import_kineto(const std::string& file, const std::filesystem::path& place) {
+ImportedFile import_kineto(const std::string& file, const std::filesystem::path& place, bool numbers_count) {
     KinetoImport import(place);
     const KinetoSummary summary =
-        read_kineto(file, {.python_functions = true}, [&](const KinetoEvent& event) { import.take(event); });
+        read_kineto(file, {.python_functions = true, .numbers_count = numbers_count},
+                    [&](const KinetoEvent& event) { import.take(event); });
     ImportedTrace trace = described(summary, file);
     import.finish(trace);
     ImportedFile imported{{place}, ""};

@@ -10,6 +10,6 @@
 
 namespace gpushim::analysis {
 
-ImportedFile import_kineto(const std::string& file, const std::filesystem::path& trace);
+ImportedFile import_kineto(const std::string& file, const std::filesystem::path& trace, bool numbers_count);
 
 }  // namespace gpushim::analysis

@@ -43,8 +43,8 @@ uint8_t memory(ImportedNumber kind) {
 
 class NsysImport {
   public:
-    NsysImport(const std::string& file, std::filesystem::path place)
-        : file_(file), place_(std::move(place)), base_(file) {
+    NsysImport(const std::string& file, std::filesystem::path place, bool numbers_count)
+        : file_(file), place_(std::move(place)), numbers_count_(numbers_count), base_(file) {
         bound_work(base_);
     }
 
@@ -93,6 +93,7 @@ class NsysImport {
 
     std::string file_;
     std::filesystem::path place_;
+    bool numbers_count_;
     Database base_;
     std::map<int64_t, std::filesystem::path> places_;  // by process
     std::map<int64_t, std::unique_ptr<TraceWriter>> writers_;
@@ -308,7 +309,7 @@ ImportedTrace NsysImport::described(int64_t process) const {
     if (process != 0) trace.pid = process;
     const bool is_only = places_.size() == 1;
     const NsysRank rank = nsys_rank(base_, process, is_only);
-    trace.rank = rank.rank || !is_only ? rank.rank : rank_of_file_name(file_);
+    trace.rank = rank.rank || !is_only ? rank.rank : rank_of_file_name(file_, numbers_count_);
     trace.world_size = rank.world_size;
     if (!operators_.empty()) trace.frameworks = "pytorch";
     NsysTable names(base_, "PROCESSES", {"pid", "name"});
@@ -330,8 +331,8 @@ ImportedFile NsysImport::finish() {
 
 }  // namespace
 
-ImportedFile import_nsys(const std::string& file, const std::filesystem::path& place) {
-    return NsysImport(file, place).run();
+ImportedFile import_nsys(const std::string& file, const std::filesystem::path& place, bool numbers_count) {
+    return NsysImport(file, place, numbers_count).run();
 }
 
 }  // namespace gpushim::analysis

@@ -12,6 +12,6 @@
 namespace gpushim::analysis {
 
 // The first is `place`, others have the process's number before its .db.
-ImportedFile import_nsys(const std::string& file, const std::filesystem::path& place);
+ImportedFile import_nsys(const std::string& file, const std::filesystem::path& place, bool numbers_count);
 
 }  // namespace gpushim::analysis

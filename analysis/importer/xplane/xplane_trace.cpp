@@ -232,7 +232,7 @@ std::string note_of(const XplaneSummary& summary) {
 
 }  // namespace
 
-ImportedFile import_xplane(const std::string& file, const std::filesystem::path& place) {
+ImportedFile import_xplane(const std::string& file, const std::filesystem::path& place, bool numbers_count) {
     XplaneImport import(place);
     const XplaneSummary summary = read_xplane(
         file, std::filesystem::absolute(place).parent_path(),
@@ -245,7 +245,7 @@ ImportedFile import_xplane(const std::string& file, const std::filesystem::path&
     trace.file = std::filesystem::path(file).filename().string();
     trace.host = summary.host;
     trace.note = note_of(summary);
-    trace.rank = rank_of_file_name(file);
+    trace.rank = rank_of_file_name(file, numbers_count);
     trace.damaged = summary.unreadable + summary.nameless;
     import.finish(trace);
     return {{place}, trace.note.empty() ? "" : file + ": " + trace.note};

@@ -10,6 +10,6 @@
 
 namespace gpushim::analysis {
 
-ImportedFile import_xplane(const std::string& file, const std::filesystem::path& place);
+ImportedFile import_xplane(const std::string& file, const std::filesystem::path& place, bool numbers_count);
 
 }  // namespace gpushim::analysis

@@ -2,6 +2,8 @@
 #include "analysis/importer/trace_rank.h"
 
 #include <catch2/catch.hpp>
+#include <string>
+#include <vector>
 
 namespace trace_rank_test {
 
@@ -36,6 +38,19 @@ TEST_CASE("a rank is read from the file's name, where it is one", "[trace_rank]"
         INFO(row.path);
         CHECK(rank_of_file_name(row.path) == row.rank);
     }
+}
+
+TEST_CASE("a bare number is a rank only in names that are alike but for it", "[trace_rank]") {
+    CHECK(rank_of_file_name("gpu-node-013.example.xplane.pb", false) == std::nullopt);
+    CHECK(rank_of_file_name("attempt_5.sqlite", false) == std::nullopt);
+    CHECK(rank_of_file_name("rank_5.sqlite", false) == 5);
+    using Names = std::vector<std::string>;
+    CHECK(are_numbered(Names{"a/trace_0.json", "b/trace_1.json"}));
+    CHECK(!are_numbered(Names{"trace_3.json"}));
+    CHECK(!are_numbered(Names{"a/trace_3.json", "b/trace_3.json"}));
+    CHECK(!are_numbered(Names{"before_1.json", "after_2.json"}));
+    CHECK(!are_numbered(Names{"trace_1.json", "trace.json"}));
+    CHECK(!are_numbered(Names{}));
 }
 
 }  // namespace trace_rank_test
