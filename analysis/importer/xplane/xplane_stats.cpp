@@ -18,7 +18,7 @@ constexpr size_t kMostBytes = 64 << 20, kLongestName = 64 << 10, kEach = 128;
 constexpr std::string_view kNames[] = {
     "correlation_id",     "context_id",      "kernel_details",     "memcpy_details", "memset_details",
     "cuda_graph_exec_id", "step_num",        "core_count",         "memory_size",    "compute_cap_major",
-    "compute_cap_minor",  "gpu_device_name", "profile_start_time", "process_id",
+    "compute_cap_minor",  "gpu_device_name", "profile_start_time", "device_vendor",  "process_id",
 };
 static_assert(std::size(kNames) == kXplaneStats);
 

@@ -25,6 +25,7 @@ enum class XplaneStat : uint8_t {
     compute_cap_minor,
     gpu_device_name,
     profile_start_time,
+    device_vendor,
     process_id,
 };
 constexpr size_t kXplaneStats = static_cast<size_t>(XplaneStat::process_id) + 1;

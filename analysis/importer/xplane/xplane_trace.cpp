@@ -37,9 +37,8 @@ class XplaneImport {
         is_gpu_ = gpu.has_value();
         device_ = gpu.value_or(0);
         if (!gpu || devices_.size() == kMostDevices) return;
-        devices_.push_back({*gpu, "", std::string(stats.text(XplaneStat::gpu_device_name)),
-                            stats.number(XplaneStat::memory_size), stats.number(XplaneStat::core_count),
-                            stats.number(XplaneStat::compute_cap_major),
+        devices_.push_back({*gpu, "", name_of_gpu(stats), stats.number(XplaneStat::memory_size),
+                            stats.number(XplaneStat::core_count), stats.number(XplaneStat::compute_cap_major),
                             stats.number(XplaneStat::compute_cap_minor)});
     }
 
@@ -56,6 +55,8 @@ class XplaneImport {
         trace.frameworks = framework_;
         trace.devices = std::move(devices_);
         trace.pid = pid_;
+        trace.joins_threads = true;
+        trace.program_thread = program_thread();
         trace.has_epoch = first_ns_ >= kFirstEpochNs;
         if (!trace.has_epoch && profile_start_ns_ && *profile_start_ns_ >= kFirstEpochNs &&
             *profile_start_ns_ < INT64_MAX / 2) {

@@ -107,6 +107,17 @@ class Xplane(cli.Case):
         self.assertNotIn("not in this run", said)
         self.assertNotIn("Bring in the traces", said)
 
+    def test_a_gpu_of_which_only_the_vendor_is_told(self):
+        host = xplane_made.Host()
+        host.kernel("k", 1_000, 10_000, 10_000)
+        host.gpus[0].own = [host.gpus[0].stat("device_vendor", "AMD")]
+        run = self.imported(self.made(host))
+        self.assertEqual(self.rows("SELECT name FROM gpu", run), [("AMD GPU",)])
+
+    def test_a_number_in_a_hosts_name_is_no_rank(self):
+        run = self.imported(self.made(xplane_made.program(), "gpu-node-013.xplane.pb"))
+        self.assertEqual(self.rows("SELECT rank FROM rank", run), [(None,)])
+
     def test_gpus_of_a_host_stay_apart(self):
         host = xplane_made.Host()
         for gpu in (4, 6):
