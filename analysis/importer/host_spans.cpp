@@ -4,6 +4,13 @@
 
 namespace gpushim::analysis {
 
+namespace {
+
+constexpr HostInside kOrder[] = {HostInside::input, HostInside::optimizer, HostInside::framework,
+                                 HostInside::waits, HostInside::python};
+
+}  // namespace
+
 void HostSpans::add(const HostSpan& span) {
     if (span.end_ns <= span.start_ns) return;
     if (span.thread != last_.thread) {
@@ -11,8 +18,23 @@ void HostSpans::add(const HostSpan& span) {
         last_.thread = span.thread;
     }
     go_to(span.start_ns);
-    int64_t& open_until_ns = open_until_ns_[static_cast<size_t>(span.inside)];
-    open_until_ns = std::max(open_until_ns, span.end_ns);
+    if (span.inside == HostInside::framework) begin_operator();
+    open_until(span.inside) = std::max(open_until(span.inside), span.end_ns);
+}
+
+// Of a long operator the parts count, if it is made of many short ones: that is dispatching. One that goes on
+// for long without another is an operator's own work, and stays whole.
+void HostSpans::begin_operator() {
+    const bool goes_on =
+        last_.inside == HostInside::framework && last_.end_ns == at_ns_ && last_.end_ns > last_.start_ns;
+    if (!goes_on) return;
+    const int64_t alone_ns = at_ns_ - std::max(begun_ns_, last_.start_ns);
+    if (alone_ns >= kOwnWorkNs) own_work_ns_ += alone_ns;
+    begun_ns_ = at_ns_;
+    const int64_t length_ns = last_.end_ns - last_.start_ns;
+    if (length_ns < kLongNs || 2 * own_work_ns_ >= length_ns) return;
+    give_(last_);
+    last_.start_ns = last_.end_ns;
 }
 
 void HostSpans::finish() {
@@ -25,12 +47,12 @@ void HostSpans::finish() {
 
 void HostSpans::go_to(int64_t until_ns) {
     while (at_ns_ < until_ns) {
-        const auto open = std::find_if(open_until_ns_.begin(), open_until_ns_.end(),
-                                       [this](int64_t end_ns) { return end_ns > at_ns_; });
+        const auto* const open =
+            std::find_if(std::begin(kOrder), std::end(kOrder),
+                         [this](HostInside inside) { return open_until(inside) > at_ns_; });
         const int64_t from_ns = at_ns_;
-        at_ns_ = open == open_until_ns_.end() ? until_ns : std::min(until_ns, *open);
-        if (open != open_until_ns_.end())
-            extend(static_cast<HostInside>(open - open_until_ns_.begin()), from_ns, at_ns_);
+        at_ns_ = open == std::end(kOrder) ? until_ns : std::min(until_ns, open_until(*open));
+        if (open != std::end(kOrder)) extend(*open, from_ns, at_ns_);
     }
 }
 
@@ -42,6 +64,8 @@ void HostSpans::extend(HostInside inside, int64_t from_ns, int64_t until_ns) {
     }
     if (is_there) give_(last_);
     last_ = {last_.thread, from_ns, until_ns, inside};
+    begun_ns_ = from_ns;
+    own_work_ns_ = 0;
 }
 
 }  // namespace gpushim::analysis

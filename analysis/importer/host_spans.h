@@ -42,6 +42,10 @@ class HostSpans {
     void finish();
 
   private:
+    static constexpr int64_t kLongNs = 500'000, kOwnWorkNs = 100'000;
+
+    int64_t& open_until(HostInside inside) { return open_until_ns_[static_cast<size_t>(inside)]; }
+    void begin_operator();
     void go_to(int64_t until_ns);
     void extend(HostInside inside, int64_t from_ns, int64_t until_ns);
 
@@ -49,6 +53,9 @@ class HostSpans {
     std::array<int64_t, static_cast<size_t>(kLastInside) + 1> open_until_ns_;  // by HostInside
     int64_t at_ns_ = INT64_MIN;
     HostSpan last_ = {0, 0, 0, kLastInside};  // may go on; of no length: there is none
+    // Of it, if it is of operators: when the last one began, and how long single ones went on without
+    // another.
+    int64_t begun_ns_ = INT64_MIN, own_work_ns_ = 0;
 };
 
 }  // namespace gpushim::analysis

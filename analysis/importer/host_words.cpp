@@ -25,6 +25,9 @@ constexpr HostWord kHostWords[] = {
     {HostInside::input, "torchvision/datasets/", ": __getitem__"},
     {HostInside::input, "torchvision/transforms/", ": __call__"},
     {HostInside::input, "datasets/arrow_dataset.py(", ": __getitem__"},
+    // JAX's frames in which the program waits for what it asked for.
+    {HostInside::waits, "$", " block_until_ready"},
+    {HostInside::waits, "$array.py:", " _value"},
     // TensorFlow's operators that hand a batch to the step.
     {HostInside::input, "IteratorGetNext"},
 };

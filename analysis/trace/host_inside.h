@@ -6,15 +6,17 @@
 
 namespace gpushim::analysis {
 
-// Of several at one time the first counts: a loader's operators load, an optimizer's optimize.
+// Of several at one time the first counts (waits: before python): a loader's operators load, an optimizer's
+// optimize.
 enum class HostInside : uint8_t {
     input = 1,  // the loading of a batch
     optimizer,
     framework,  // an operator, which is dispatched to what it launches
     python,     // a frame
     sampled,    // no span, and in no trace of another tool: seen in a line of Python at that moment
+    waits       // for the device, as its name tells, without a call that says so
 };
-constexpr HostInside kLastInside = HostInside::python;  // that other tools tell
+constexpr HostInside kLastInside = HostInside::waits;
 
 // What a sample of its Python says of a thread, beside the line that it was in. Of several the first counts.
 enum class PythonDoes : uint8_t {

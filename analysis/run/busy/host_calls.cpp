@@ -36,6 +36,8 @@ std::optional<What> what_inside(const Call& call) {
             return What::dispatching;
         case HostInside::python:
             return What::python;
+        case HostInside::waits:
+            return What::sync;
         case HostInside::sampled:
             break;
     }

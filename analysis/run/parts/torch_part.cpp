@@ -148,7 +148,7 @@ class TorchPart : public Part {
 
     void add_inside(const Call& call) {
         const auto inside = static_cast<HostInside>(call.detail);
-        if (inside == HostInside::python || inside == HostInside::sampled)
+        if (inside == HostInside::python || inside == HostInside::sampled || inside == HostInside::waits)
             return;  // that tool counts no frames
         const bool loads = inside == HostInside::input;
         add(kInside, loads ? TorchRole::data_loader : TorchRole::cpu_exec, {call.enter_ns, call.exit_ns});

@@ -110,6 +110,41 @@ TEST_CASE("threads are laid out apart, also at times below 0", "[host_spans]") {
     CHECK(laid_out({}).empty());
 }
 
+//  framework            5|══|8
+//  waits           2|═══════════|12
+//  python     0|═════════════════════|20
+TEST_CASE("waiting is more than Python, and less than an operator", "[host_spans]") {
+    CHECK(laid_out({{1, 0, 20, kPython}, {1, 2, 12, HostInside::waits}, {1, 5, 8, kFramework}}) ==
+          std::vector<HostSpan>{{1, 0, 2, kPython},
+                                {1, 2, 5, HostInside::waits},
+                                {1, 5, 8, kFramework},
+                                {1, 8, 12, HostInside::waits},
+                                {1, 12, 20, kPython}});
+    CHECK(inside_of("$api.py:3105 block_until_ready") == HostInside::waits);
+    CHECK(inside_of("$array.py:631 _value") == HostInside::waits);
+    CHECK(inside_of("$array.py:631 __init__") == std::nullopt);
+}
+
+//  15 ms in 500 operators of 30 us; 15 ms in one operator, or in 75 of 200 us
+TEST_CASE("an operator of many short ones is cut, one that works for long is whole", "[host_spans]") {
+    const auto parts = [](int64_t operators, int64_t each_ns) {
+        std::vector<HostSpan> spans = {{1, 0, 15'000'000, kFramework}};
+        for (int64_t i = 0; i < operators; ++i)
+            spans.push_back({1, i * each_ns, i * each_ns + each_ns / 2, kFramework});
+        return laid_out(spans);
+    };
+    const std::vector<HostSpan> whole = {{1, 0, 15'000'000, kFramework}};
+    CHECK(parts(0, 0) == whole);
+    CHECK(parts(75, 200'000) == whole);
+    const auto cut = parts(500, 30'000);
+    REQUIRE(cut.size() > 20);
+    for (size_t i = 0; i < cut.size(); ++i) {
+        CHECK(cut[i].end_ns - cut[i].start_ns < 1'000'000);
+        CHECK(cut[i].start_ns == (i == 0 ? 0 : cut[i - 1].end_ns));
+    }
+    CHECK(cut.back().end_ns == 15'000'000);
+}
+
 TEST_CASE("names of loaders and optimizers are known, others are not", "[host_spans]") {
     CHECK(inside_of("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__") == kInput);
     CHECK(inside_of("torch/utils/data/dataloader.py(628): __next__") == kInput);
