@@ -1,5 +1,6 @@
 #include "trace_writer.h"
 
+#include <map>
 #include <set>
 
 #include "../terminal/progress.h"
@@ -8,6 +9,7 @@
 #include "external_sort.h"
 #include "host_spans.h"
 #include "host_words.h"
+#include "thread_join.h"
 #include "trace_tables.h"
 
 namespace gpushim::analysis {
@@ -54,7 +56,9 @@ struct TraceWriter::Impl {
     int32_t communicator(const ImportedArguments& arguments);
     void join(const ImportedRow& row);
     void leave();
-    void lay_out_spans();
+    void lay_out_spans(const ImportedTrace& trace);
+    std::map<int64_t, int64_t> threads_of_spans(const std::set<int64_t>& launching);
+    int64_t tid(int32_t thread) { return names.threads.at(thread); }
 
     std::filesystem::path place;
     ImportedNames names;
@@ -62,6 +66,7 @@ struct TraceWriter::Impl {
     ExternalSort<ImportedRow, ByEnter> rows;
     ExternalSort<HostSpan, ByThreadAndStart> spans;
     std::vector<bool> launches;  // by number of the thread
+    ThreadJoin threads;
     std::unordered_map<int32_t, int32_t> collectives_by_name;
     struct Explained {
         int32_t collective;
@@ -274,7 +279,11 @@ void TraceWriter::Impl::join(const ImportedRow& row) {
         joined.thread = call.thread;
         joined.call_ns = is_used ? 0 : call.call_ns;  // a graph's call is the first one's
         is_used = true;
-        if (call.thread >= 0) launches[static_cast<size_t>(call.thread)] = true;
+        if (call.thread >= 0) {
+            launches[static_cast<size_t>(call.thread)] = true;
+            threads.called(tid(call.thread), call.enter_ns,
+                           call.enter_ns + std::max<int64_t>(call.call_ns, 0));
+        }
     } else {
         ++counts.without_call;
     }
@@ -282,9 +291,24 @@ void TraceWriter::Impl::join(const ImportedRow& row) {
     rows.add(joined);
 }
 
-// Of threads that launched; what others did nobody asks.
-void TraceWriter::Impl::lay_out_spans() {
-    HostSpans spans_of_threads([this](const HostSpan& span) {
+// Whose spans those of each thread are: of threads that launched. What others did nobody asks.
+std::map<int64_t, int64_t> TraceWriter::Impl::threads_of_spans(const std::set<int64_t>& launching) {
+    spans.each([this](const HostSpan& span) { threads.inside(span); });
+    std::map<int64_t, int64_t> joined = threads.joined();
+    for (const auto& [own, calls] : joined)
+        if (const auto name = names.thread_names.find(own); name != names.thread_names.end())
+            names.thread_names.try_emplace(calls, name->second);
+    for (const int64_t tid : launching) joined.emplace(tid, tid);
+    return joined;
+}
+
+void TraceWriter::Impl::lay_out_spans(const ImportedTrace& trace) {
+    std::set<int64_t> tids;
+    for (size_t i = 0; i < launches.size(); ++i)
+        if (launches[i]) tids.insert(tid(static_cast<int32_t>(i)));
+    std::map<int64_t, int64_t> whose;
+    if (trace.joins_threads) whose = threads_of_spans(tids);
+    HostFill fill(threads.calls(), [this](const HostSpan& span) {
         ImportedRow row;
         row.what = ImportedWhat::inside;
         row.enter_ns = span.start_ns;
@@ -293,13 +317,29 @@ void TraceWriter::Impl::lay_out_spans() {
         row.direction = static_cast<uint8_t>(span.inside);
         rows.add(row);
     });
-    std::set<int64_t> tids;
-    for (size_t i = 0; i < launches.size(); ++i)
-        if (launches[i]) tids.insert(names.threads.at(static_cast<int32_t>(i)));
-    spans.each([&](const HostSpan& span) {
-        if (tids.contains(span.thread)) spans_of_threads.add(span);
+    if (trace.program_thread) {
+        HostSpans program([&](const HostSpan& span) { fill.other(span); });
+        spans.each([&](const HostSpan& span) {
+            if (span.thread == *trace.program_thread) program.add(span);
+        });
+        program.finish();
+    }
+    std::set<int64_t> without = tids;
+    HostSpans own([&](const HostSpan& span) { fill.own(span), without.erase(span.thread); });
+    spans.each([&](HostSpan span) {
+        const auto found = whose.find(span.thread);
+        if (found == whose.end() && !tids.contains(span.thread)) return;
+        if (found != whose.end() && found->second != span.thread) {
+            span.thread = found->second;
+            const Interval& calls = threads.calls();
+            span.start_ns = std::max(span.start_ns, calls.start_ns);
+            span.end_ns = std::min(span.end_ns, calls.end_ns);
+        }
+        own.add(span);
     });
-    spans_of_threads.finish();
+    own.finish();
+    fill.end_thread();
+    for (const int64_t thread : without) fill.alone(thread);
 }
 
 ImportedCounts TraceWriter::finish(const ImportedTrace& trace) {
@@ -309,7 +349,7 @@ ImportedCounts TraceWriter::finish(const ImportedTrace& trace) {
     impl_->launches.resize(static_cast<size_t>(impl_->names.threads.count()));
     impl_->asked.each([&](const ImportedRow& row) { impl_->join(row), ++done; });
     impl_->leave();
-    impl_->lay_out_spans();
+    impl_->lay_out_spans(trace);
     TraceTables tables(impl_->place, trace, impl_->names);
     impl_->rows.each([&](const ImportedRow& row) { tables.write(row), ++done; });
     ImportedCounts& counts = impl_->counts;

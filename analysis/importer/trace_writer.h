@@ -83,6 +83,8 @@ struct ImportedTrace {
     uint64_t damaged = 0;  // elements that could not be read
     std::vector<ImportedDevice> devices;
     std::vector<ImportedWindow> windows = {};  // none: all of the trace is one
+    bool joins_threads = false;                // calls and spans number the same threads differently
+    ImportedNumber program_thread = {};  // what it is in counts for a thread that is in nothing of its own
 };
 
 struct ImportedCounts {

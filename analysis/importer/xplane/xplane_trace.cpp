@@ -69,6 +69,13 @@ class XplaneImport {
   private:
     static constexpr size_t kMostDevices = 1024, kMostSteps = 100'000;
 
+    // Some files tell only who made it.
+    static std::string name_of_gpu(const XplaneStats& stats) {
+        const std::string name(stats.text(XplaneStat::gpu_device_name));
+        const std::string vendor(stats.text(XplaneStat::device_vendor));
+        return name.empty() && !vendor.empty() ? vendor + " GPU" : name;
+    }
+
     static XplaneWork work_of(const XplaneEvent& event) {
         XplaneWork work = work_named(event.name);
         const XplaneStats& stats = event.stats;
@@ -127,8 +134,19 @@ class XplaneImport {
         name_thread(*event.line);
         if (framework_.empty()) framework_ = framework_of(event.name);
         const bool is_frame = event.name.starts_with('$');
+        if (spans_.size() < kMostSteps || spans_.contains(thread)) ++spans_[thread].of[is_frame];
         writer_.inside(inside_of(event.name).value_or(is_frame ? HostInside::python : HostInside::framework),
                        event.start_ns, event.duration_ns, thread);
+    }
+
+    // Pools of threads work for the one in which the program runs: that with frames which asks the framework
+    // for most.
+    ImportedNumber program_thread() const {
+        ImportedNumber found;
+        for (const auto& [thread, count] : spans_)
+            if (count.of[true] > 0 && (!found || count.of[false] > spans_.at(*found).of[false]))
+                found = thread;
+        return found;
     }
 
     // The file has what the call asked for in place of the name of some calls.
@@ -197,7 +215,11 @@ class XplaneImport {
     std::vector<ImportedDevice> devices_;
     std::map<int64_t, int64_t> step_until_ns_;  // by thread
     std::set<int64_t> named_;
-    std::string_view framework_;  // empty: nothing has told yet
+    struct Count {
+        int64_t of[2] = {};  // of the framework; frames
+    };
+    std::map<int64_t, Count> spans_;  // by thread
+    std::string_view framework_;      // empty: nothing has told yet
     ToldSteps told_steps_;
     size_t told_count_ = 0;
     ImportedNumber profile_start_ns_, pid_;

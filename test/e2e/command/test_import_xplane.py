@@ -107,6 +107,46 @@ class Xplane(cli.Case):
         self.assertNotIn("not in this run", said)
         self.assertNotIn("Bring in the traces", said)
 
+    PYTHON = (-6289114484373528222, "python3")
+
+    def inside(self):
+        return self.rows("SELECT DISTINCT s.inside FROM host_span s JOIN launch l USING (thread_id)"
+                         " ORDER BY 1")
+
+    def iterate(self, host):
+        """A program that asks for a kernel and waits for it, six times."""
+        host.span("$train.py:1 main", 0, 8_000_000, thread=self.PYTHON)
+        for at in range(1_000_000, 7_000_000, 1_000_000):
+            host.kernel("k", at, at + 5_000, 100_000)
+            host.span("PjitFunction(f)", at - 1_000, 10_000, thread=self.PYTHON)
+            host.span("$api.py:3105 block_until_ready", at + 20_000, 900_000, thread=self.PYTHON)
+
+    def test_calls_of_a_thread_by_another_number_are_its_calls(self):
+        host = xplane_made.Host()
+        host.THREAD = (7, "Host Threads/7")
+        self.iterate(host)
+        run = self.imported(self.made(host))
+        self.assertEqual(self.inside(), [(3,), (4,), (6,)])
+        self.assertEqual(self.rows("SELECT DISTINCT name FROM thread WHERE id IN"
+                                   " (SELECT thread_id FROM launch)"),
+                         [("python3",)])
+        self.assertEqual(self.rows("SELECT count(*) FROM gap WHERE cause = 'host_unknown'", run), [(0,)])
+        self.assertGreater(self.rows("SELECT sum(ns) FROM gap WHERE cause = 'sync'", run)[0][0], 3_000_000)
+        # What lies before the first call and after the last is no part of the run.
+        self.assertEqual(self.rows("SELECT min(enter_ns) - ?, max(enter_ns + dur_ns) - ? FROM host_span"
+                                   .replace("?", str(BASE))), [(1_000_000, 6_002_000)])
+
+    def test_a_thread_of_a_pool_that_is_in_nothing_waits_for_the_program(self):
+        host = xplane_made.Host()
+        host.THREAD = (99, "py_xla_execute/99")
+        self.iterate(host)
+        for at in range(1_000_000, 7_000_000, 1_000_000):
+            host.span("ExecuteHelper", at - 500, 4_000, thread=host.THREAD)
+        run = self.imported(self.made(host))
+        self.assertEqual(self.inside(), [(3,), (4,), (6,)])
+        other = self.rows("SELECT sum(ns) FROM gap WHERE cause IN ('callback', 'host_unknown')", run)[0][0]
+        self.assertLess(other, 10_000)  # the first 5 us
+
     def test_a_gpu_of_which_only_the_vendor_is_told(self):
         host = xplane_made.Host()
         host.kernel("k", 1_000, 10_000, 10_000)
