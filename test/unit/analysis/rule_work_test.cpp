@@ -154,6 +154,18 @@ TEST_CASE("tf32 is said, with less to gain", "[rule][rule_work]") {
     CHECK(found.gain.high_ns == Approx(0.5 * 10 * kMs));
 }
 
+TEST_CASE("older GPUs are told to use what they have", "[rule][rule_work]") {
+    const auto found = [](const std::string& gpu) {
+        RunRows run = with({"sgemm", "gemm", 10, 10 * kMs, "no"});
+        run.change("UPDATE gpu SET name = '" + gpu + "'");
+        return run.look("no_tensor_cores");
+    };
+    CHECK(found("NVIDIA A100-SXM4-80GB")->try_it.find("TF32") != std::string::npos);
+    CHECK(found("Tesla V100-SXM2-16GB")->try_it.find("none for bfloat16 and TF32") != std::string::npos);
+    CHECK(found("Tesla V100-SXM2-16GB")->try_it.find("allow TF32") == std::string::npos);
+    CHECK(!found("Tesla P100-PCIE-16GB"));
+}
+
 TEST_CASE("the variable that forbids tf32 is named where it is set", "[rule][rule_work]") {
     RunRows run = with({"sgemm", "gemm", 10, 10 * kMs, "no"});
     CHECK(run.look("no_tensor_cores")->try_it.find("NVIDIA_TF32_OVERRIDE") == std::string::npos);
