@@ -122,11 +122,29 @@ std::optional<std::string> done_by(std::string_view argument, int depth) {
     return {};
 }
 
+// A function that launches a class of this name is a shell: entry<2, FmhaFwdKernel<…>>.
+bool is_kernel(std::string_view base) { return base.size() > 6 && base.ends_with("Kernel"); }
+
+bool is_decimal(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// Among what is left of a mangled name: the first name of a class that is launched.
+std::string_view kernel_in_mangled(std::string_view rest) {
+    for (size_t i = 0; i < rest.size(); ++i) {
+        if (!is_decimal(rest[i]) || (i > 0 && is_decimal(rest[i - 1]))) continue;
+        size_t length = 0, at = i;
+        for (; at < rest.size() && at < i + 3 && is_decimal(rest[at]); ++at)
+            length = 10 * length + static_cast<size_t>(rest[at] - '0');
+        const std::string_view name = rest.substr(at, length);
+        if (name.size() == length && is_kernel(name)) return name;
+    }
+    return {};
+}
+
 // Of a mangled name that is cut off: the last of the names that it begins with.
 std::string_view begun_mangled(std::string_view name) {
     std::string_view rest = name.substr(2), last;
     if (rest.starts_with('N')) rest.remove_prefix(1);
-    while (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest.front())) != 0) {
+    while (!rest.empty() && is_decimal(rest.front())) {
         size_t length = 0, digits = 0;
         for (; digits < rest.size() && digits < 5 &&
                std::isdigit(static_cast<unsigned char>(rest[digits])) != 0;
@@ -135,6 +153,8 @@ std::string_view begun_mangled(std::string_view name) {
         last = rest.substr(digits, length);
         rest.remove_prefix(std::min(rest.size(), digits + length));
     }
+    if (rest.starts_with('I'))  // the arguments of a template
+        if (const std::string_view launched = kernel_in_mangled(rest); !launched.empty()) return launched;
     return last;
 }
 
@@ -166,6 +186,9 @@ std::string short_name(std::string_view name) {
     const bool is_shell = own.base == "Kernel" || own.base == "Kernel2" || own.base == "device_kernel";
     if (is_shell && !arguments.empty())
         if (const std::string_view base = without_namespaces(arguments[0]); is_readable(base))
+            return std::string(base);
+    for (const std::string_view argument : arguments)
+        if (const std::string_view base = without_namespaces(argument); is_readable(base) && is_kernel(base))
             return std::string(base);
     return with_type(own.base, arguments);
 }

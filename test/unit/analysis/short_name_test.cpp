@@ -50,6 +50,11 @@ constexpr Case kCases[] = {
     {"std::enable_if<(((8)>(0)))&&app::exists<float>, void>::type app::rms_norm_kernel<c10::BFloat16, "
      "8>(c10::BFloat16*, long)",
      "rms_norm_kernel<BFloat16>"},
+    // A shell says nothing of what it launches.
+    {"void lib::entry<lib::gfx_t, 2, lib::FmhaFwdKernel<lib::Pipeline<float> > >(lib::Arguments)",
+     "FmhaFwdKernel"},
+    {"_ZN3lib5entryILi2ENS_13FmhaFwdKernelINS_8Pipeline", "FmhaFwdKernel"},
+    {"_ZN3lib5entryILi20ENS_4TileINS_8Pipeline", "entry"},
     // Cut off: what it begins with.
     {"_ZN2ck6device19kernel_batched_gemmINS_47GridwiseGemm_bk0", "kernel_batched_gemm"},
 };
