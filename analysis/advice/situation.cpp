@@ -1,5 +1,7 @@
 #include "situation.h"
 
+#include <limits>
+
 #include "../run/sql/python_places.h"
 
 namespace gpushim::analysis {
@@ -51,6 +53,14 @@ std::vector<Evidence> Situation::rows(const char* table, std::string_view sql) c
 double Situation::counted(double whole_run) const {
     if (has_steps()) return all_steps_ > 0 ? whole_run / all_steps_ : 0;
     return run_ns_ > 0 ? whole_run * 1e9 / run_ns_ : 0;
+}
+
+double Situation::most_input_ns(Causes causes) const {
+    const bool is_told = number(
+                             "SELECT 1 WHERE EXISTS (SELECT 1 FROM torch_step WHERE dataloader_ns > 0)"
+                             " OR EXISTS (SELECT 1 FROM idle_python WHERE cause = 'input_loading')")
+                             .has_value();
+    return is_told ? std::numeric_limits<double>::max() : kUnusual * what_if_.usual_ns(causes);
 }
 
 bool Situation::reads_every_step() const {

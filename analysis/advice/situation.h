@@ -65,6 +65,10 @@ class Situation {
     // wait's: with work in the queue the GPU would not have waited.
     bool reads_every_step() const;
 
+    // How much of one step may be input: much more than is usual is something else (step_gap), where only
+    // what follows tells of input. Where the framework or samples of Python named the loader, all of it is.
+    double most_input_ns(Causes causes) const;
+
     // By GPU: of a mean step, for how long copies ran and nothing else did.
     std::map<int64_t, double> only_copies_ns() const;
 

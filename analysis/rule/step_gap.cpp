@@ -18,16 +18,15 @@ constexpr double kRare = 0.5;  // of the steps; where fewer have such a gap, the
 
 // Of steps in which no code is loaded: what the host did, unless that is a wait's (see reads_every_step); and
 // what looks like loading a batch, where it is much more than is usual.
-struct Usual {
-    double input_ns, drained_ns;
+struct Most {
+    double input_ns, usual_drained_ns;
 };
 
-double gap_ns(const GpuInStep& gpu, bool reads, const Usual& usual) {
+double gap_ns(const GpuInStep& gpu, bool reads, const Most& most) {
     if (gpu.loads_code) return 0;
     const double input_ns = gpu.idle_ns(kInput);
-    const double of_waits_ns = std::min(gpu.drained_ns(kHost), kUnusual * usual.drained_ns);
-    return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) +
-           std::max(0.0, input_ns - kUnusual * usual.input_ns);
+    const double of_waits_ns = std::min(gpu.drained_ns(kHost), kUnusual * most.usual_drained_ns);
+    return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) + std::max(0.0, input_ns - most.input_ns);
 }
 
 // How many steps have most of it, and which has the longest.
@@ -55,11 +54,11 @@ constexpr Heading kUntold = {"host-bound", "Host time of unknown use",
 
 std::optional<Finding> look(const Situation& run) {
     const bool reads = run.reads_every_step();
-    const Usual usual = {run.what_if().usual_ns(kInput), run.what_if().usual_drained_ns(kHost)};
+    const Most most = {run.most_input_ns(kInput), run.what_if().usual_drained_ns(kHost)};
     std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
     Finding found;
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
-        const double ns = gap_ns(gpu, reads, usual);
+        const double ns = gap_ns(gpu, reads, most);
         gaps.emplace_back(ns, gpu.number);
         return without_idle(gpu, ns);
     });

@@ -191,6 +191,21 @@ TEST_CASE("a step that loads for very long does something else", "[rule][rule_on
     CHECK(found.title.find("in 1 of 20 steps; the longest, 39.6 ms, in step 8") != std::string::npos);
 }
 
+//  19 steps load for 100 us, one for 40 ms, and the loader says so: workers deliver in bursts
+TEST_CASE("a step that loads for very long waits for its loader, where that is told",
+          "[rule][rule_one_gpu]") {
+    RunRows run;
+    run.rank(0);
+    for (int64_t step = 0; step < RunRows::kSteps; ++step)
+        run.step(
+            0, step,
+            {.ran = {{kCompute, 19 * kMs}}, .idle = {{"input_loading", step == 8 ? 40 * kMs : 100 * kUs}}});
+    CHECK(run.said() == "step_gap");
+    run.add("torch_step", {{"rank_id", int64_t{0}}, {"number", int64_t{8}}, {"dataloader_ns", 40 * kMs}});
+    CHECK(run.said() == "input_bound");
+    CHECK(run.look("input_bound")->gain.high_ns == Approx((40 * kMs + 19 * 100 * kUs) / 20.0));
+}
+
 TEST_CASE("what the host does after reading a number is the reading's", "[rule][rule_one_gpu]") {
     RunRows run = idle_run("host_cpu", 2 * kMs);
     run.change("UPDATE gap SET drained_by_sync_ns = ns");
