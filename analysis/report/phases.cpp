@@ -42,6 +42,7 @@ void write(const ReportSource& source, Report& report) {
                       .json());
         least = std::min(least, query.is_null(2) ? 0 : query.real(2));
         const auto add = [&](std::string& text, int64_t ns) {
+            if (ns == 0) return;
             text +=
                 (text.empty() ? "" : " + ") + query.text(0) + " " + duration_text(static_cast<double>(ns));
         };
@@ -50,7 +51,7 @@ void write(const ReportSource& source, Report& report) {
         add(running, query.number(3));
     }
     report.json.set("phases", std::move(list));
-    if (launching.empty() || least < kWorthShowing) return;
+    if ((is_timed ? running : launching).empty() || least < kWorthShowing) return;
     char confidence[64];
     std::snprintf(confidence, sizeof confidence, "   (%s, %.2f)", is_timed ? "on the GPU" : "to launch it",
                   least);

@@ -3,6 +3,7 @@ is slow is what the same job takes less without it, and nothing is said that one
 import contextlib
 import ctypes
 import pathlib
+import shutil
 import sqlite3
 import sys
 import tempfile
@@ -349,6 +350,16 @@ class OneRun(unittest.TestCase):
         for name, us in (("forward", 8 * 165 + 20), ("backward", 8 * 320), ("optimizer", 8 * 25)):
             self.assertAlmostEqual(phases[name] / 1e3, us, delta=0.01 * us, msg=self.text)
         self.assertRegex(self.text, r"PHASES .*on the GPU")
+
+    def test_a_phase_in_which_nothing_ran_is_not_named(self):
+        run = pathlib.Path(self.folder.name, "without_forward.db")
+        shutil.copy(self.run_of_two / "gpushim.run.db", run)
+        with contextlib.closing(sqlite3.connect(run)) as base, base:
+            base.execute("UPDATE phase SET device_ns = 0 WHERE name = 'forward'")
+        text, said = trained.report(run)
+        self.assertNotIn("forward", text[text.index("PHASES"):].splitlines()[0], text)
+        forward = [phase for phase in said["phases"] if phase["name"] == "forward"]
+        self.assertEqual([phase["device_ns_per_step"] for phase in forward], [0])
 
     def test_the_step_is_also_said_without_our_events(self):
         steps, gpu = self.said["steps"], self.said["gpus"][0]
