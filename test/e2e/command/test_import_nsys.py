@@ -2,11 +2,11 @@
 import sqlite3
 import unittest
 
+import importing
 import nsys_made
-import test_import
 
 
-class Nsys(test_import.Import):
+class Nsys(importing.Import):
     LAUNCHES = ("SELECT kernel, enter_ns, dur_ns, device_start_ns - enter_ns, device_dur_ns, stream, grid_x "
                 "* "
                 "grid_y, block_x, shared_bytes, group_id FROM v_launch")

@@ -1,0 +1,140 @@
+"""gpushim import kineto: the steps of a trace, and of graphs that were launched in it."""
+import unittest
+
+import importing
+import kineto_made
+
+
+class Steps(importing.Import):
+    def repeating(self, last_kernel):
+        trace = kineto_made.Trace()
+        for at in range(0, 20 * 1_000_000, 1_000_000):
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 20_000, 10_000, 7,
+                            trace.call("cudaMemcpyAsync", at + 10_000, 4000), bytes=4096)
+            for place, name in enumerate(("gemm", "softmax", last_kernel)):
+                trace.kernel(name, at + 40_000 + place * 10_000, at + 100_000 + place * 200_000, 180_000)
+        self.imported(trace.write(self.folder / "t.json.gz"))
+        return " ".join(self.gpushim("report", self.folder / "run.db").stdout.split())
+
+    def test_what_repeats_without_a_mark_may_be_a_part_of_a_step(self):
+        may_be = "steps are what repeats, and nothing marks them: each may be a part of one, such as a layer"
+        said = self.repeating("add")
+        self.assertIn("STEP 1.00 ms", said)
+        self.assertIn(may_be, said)
+        said = self.repeating("void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>>()")
+        self.assertIn("STEP 1.00 ms", said)
+        self.assertNotIn(may_be, said)
+
+    def graph(self, trace, launch, starts, length, correlation):
+        """One launch of a graph, at `launch`, whose kernels run at `starts`."""
+        trace.call("cudaGraphLaunch", launch, 3_000, correlation)
+        for start in starts:
+            trace.operation("kernel", "node", start, length, 7, correlation, grid=[1, 1, 1],
+                            block=[64, 1, 1])
+
+    def test_kernels_of_a_graph_are_one_launch(self):
+        trace = kineto_made.Trace()
+        self.graph(trace, 1_000_000, range(1_010_000, 2_010_000, 25_000), 24_000, 77)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT steps_source FROM rank", run), [("none",)])
+        self.assertEqual(self.rows("SELECT sum(count) FROM launch_stat", run), [(1,)])
+        self.assertEqual(self.rows("SELECT sum(launches) FROM kernel", run), [(40,)])
+        busy, known = self.rows("SELECT sum(CASE WHEN classes > 0 THEN ns END), sum(ns) FROM activity",
+                                run)[0]
+        self.assertEqual((busy, known), (40 * 24_000, 1_009_000))  # from its launch to the end of the last
+
+    def test_work_from_before_the_trace_has_no_latency(self):
+        trace = kineto_made.Trace()
+        for number in range(10):
+            at = 1_000_000 + number * 1_000_000
+            trace.kernel("before", None, at, 200_000)
+            trace.kernel("called", at + 300_000, at + 307_000, 200_000)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT latency_ns FROM gpu", run), [(7_000,)])
+        self.assertEqual(self.rows("SELECT timed, on_empty, latency_p50_ns FROM launch_stat", run),
+                         [(10, 10, 7_000)])
+        said = self.gpushim("report", self.folder / "run.db").stdout
+        self.assertIn("all operations timed by PyTorch's profiler (Kineto)", said)
+
+    def test_steps_of_launches_of_a_graph_are_found(self):
+        trace = kineto_made.Trace()
+        for step in range(12):
+            at = 1_000_000 + step * 2_000_000
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 5_000, 10_000, 7,
+                            trace.call("cudaMemcpyAsync", at, 3_000), bytes=4096)
+            self.graph(trace, at + 20_000, range(at + 30_000, at + 1_030_000, 25_000), 24_000,
+                       5_000_000 + step)
+            trace.call("cudaStreamSynchronize", at + 40_000, 1_000_000)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT DISTINCT dur_ns FROM step WHERE left_out = 0", run),
+                         [(2_000_000,)])
+
+    def test_a_device_is_known_from_when_its_first_work_was_not_waiting(self):
+        """Its first kernel was called 8 ms before: what ran until then the trace does not show."""
+        for waited, known in ((8_000_000, 2_000_000), (500_000, 2_500_000)):
+            trace = kineto_made.Trace()
+            trace.kernel("first", 1_000_000, 1_000_000 + waited, 1_000_000)
+            trace.kernel("second", 1_010_000, 2_000_000 + waited, 1_000_000)
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            self.assertEqual(self.rows("SELECT sum(ns) FROM activity", run), [(known,)])
+
+    def test_steps_are_where_their_work_ran_if_the_host_is_ahead(self):
+        """The host takes 1 ms for a step, the device 2 ms."""
+        trace = kineto_made.Trace()
+        for number in range(4):
+            at, runs = 1_000_000 + number * 1_000_000, 1_020_000 + number * 2_000_000
+            trace.step(number, at, 1_000_000)
+            for kernel in range(10):
+                trace.kernel("gemm", at + 10_000 + kernel * 5_000, runs + kernel * 200_000, 195_000)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT number, dur_ns FROM step", run),
+                         [(0, 2_000_000), (1, 2_000_000), (2, 2_000_000), (3, 1_995_000)])
+        self.assertIn("ahead", self.rows("SELECT steps_why FROM rank", run)[0][0])
+
+    def layers(self, around, kernel="layer"):
+        trace = kineto_made.Trace()
+        trace.add("user_annotation", "execute", 1_000_000, around, kineto_made.PID, kineto_made.TID)
+        for layer in range(20):
+            at = 1_100_000 + layer * 1_000_000
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 5_000, 10_000, 7,
+                            trace.call("cudaMemcpyAsync", at, 3_000), bytes=4096)
+            trace.kernel(kernel, at + 10_000, at + 20_000, 900_000)
+        return self.imported(trace.write(self.folder / "t.json.gz"))
+
+    def test_one_range_around_everything_is_one_step(self):
+        run = self.layers(21_000_000)
+        self.assertEqual(self.rows("SELECT dur_ns FROM step", run), [(21_000_000,)])
+        self.assertIn("one step was recorded", self.rows("SELECT steps_why FROM rank", run)[0][0])
+        # Not if work runs on behind it, nor around the steps of a training.
+        self.assertEqual(self.rows("SELECT count(*) > 10 FROM step", self.layers(10_000_000)), [(1,)])
+        self.assertEqual(self.rows("SELECT count(*) > 10 FROM step", self.layers(21_000_000, "sgd_step")),
+                         [(1,)])
+
+    def test_transfers_of_ranks_that_are_not_there_are_a_finding_of_their_own(self):
+        trace = kineto_made.Trace(0, 8)
+        for number in range(4):
+            at = 1_000_000 + number * 1_000_000
+            trace.step(number, at, 1_000_000)
+            trace.kernel("gemm", at + 10_000, at + 20_000, 250_000)
+            trace.kernel(kineto_made.COLLECTIVE, at + 20_000, at + 280_000, 700_000, 20,
+                         **kineto_made.NCCL_ARGUMENTS)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        found = self.rows("SELECT id, gain_low_ns, gain_high_ns, title FROM finding ORDER BY place", run)[0]
+        self.assertEqual(found[:3], ("exposed_communication", 0, 700_000))
+        self.assertIn("is not known", found[3])
+
+    def test_copies_that_fill_the_time_are_a_finding_without_steps(self):
+        for length, found in ((900_000, [("copy_volume",)]), (400_000, [])):
+            trace = kineto_made.Trace()
+            at = 1_000_000
+            for number in range(30):  # no two alike
+                trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 5_000, length, 7,
+                                trace.call("cudaMemcpyAsync", at, 3_000), bytes=20_000_000 + number ** 3)
+                trace.kernel(f"gemm_{number}", at + 10_000, at + 5_000 + length, 1_000_000 - length)
+                at += 1_000_000 + number
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            self.assertEqual(self.rows("SELECT id FROM finding WHERE kind = 'gain'", run), found)
+
+
+if __name__ == "__main__":
+    unittest.main()
