@@ -55,12 +55,16 @@ double Situation::counted(double whole_run) const {
     return run_ns_ > 0 ? whole_run * 1e9 / run_ns_ : 0;
 }
 
-double Situation::most_input_ns(Causes causes) const {
-    const bool is_told = number(
-                             "SELECT 1 WHERE EXISTS (SELECT 1 FROM torch_step WHERE dataloader_ns > 0)"
-                             " OR EXISTS (SELECT 1 FROM idle_python WHERE cause = 'input_loading')")
-                             .has_value();
-    return is_told ? std::numeric_limits<double>::max() : kUnusual * what_if_.usual_ns(causes);
+constexpr Causes kInputCauses = {"input_loading", "input_cpu", "input_wait"};
+
+double Situation::input_ns(const GpuInStep& gpu) const {
+    constexpr Causes kFollowed = {"input_cpu", "input_wait"};
+    return gpu.idle_ns({"input_loading"}) +
+           std::min(kUnusual * what_if_.usual_ns(kInputCauses), gpu.idle_ns(kFollowed));
+}
+
+double Situation::more_than_input_ns(const GpuInStep& gpu) const {
+    return std::max(0.0, gpu.idle_ns(kInputCauses) - input_ns(gpu));
 }
 
 bool Situation::reads_every_step() const {

@@ -65,9 +65,11 @@ class Situation {
     // wait's: with work in the queue the GPU would not have waited.
     bool reads_every_step() const;
 
-    // How much of one step may be input: much more than is usual is something else (step_gap), where only
-    // what follows tells of input. Where the framework or samples of Python named the loader, all of it is.
-    double most_input_ns(Causes causes) const;
+    // How much of a step's idle time is input: all of what the framework or samples of Python called a
+    // loader; of what is taken for it because a batch follows, not much more than is usual: the rest is
+    // something else (step_gap).
+    double input_ns(const GpuInStep& gpu) const;
+    double more_than_input_ns(const GpuInStep& gpu) const;
 
     // By GPU: of a mean step, for how long copies ran and nothing else did.
     std::map<int64_t, double> only_copies_ns() const;

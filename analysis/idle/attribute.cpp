@@ -37,7 +37,7 @@ Cause cause_of_call(const HostPiece& piece, int32_t gpu) {
     constexpr Cause kCalls[] = {Cause::input_loading, Cause::sync,         Cause::copy_staging,
                                 Cause::alloc_or_load, Cause::graph_update, Cause::comm_host,
                                 Cause::launch_bound,  Cause::optimizer,    Cause::framework,
-                                Cause::slow_call};
+                                Cause::slow_call,     Cause::sync};
     if (piece.what != What::launch) return kCalls[static_cast<size_t>(piece.what)];
     return piece.gpu == gpu ? Cause::launch_bound : Cause::launching_other_gpu;
 }
@@ -126,7 +126,8 @@ class Question {
     // Where nothing was told, the calls around it say so.
     bool may_be_in_loop(const HostPiece& piece) const {
         const bool is_off = piece.what == What::ready || piece.what == What::blocked;
-        return line_.is_told() && !is_off && (piece.what == What::dispatching || !decides(piece.what));
+        return line_.is_told() && !is_off &&
+               (piece.what == What::dispatching || piece.what == What::told_wait || !decides(piece.what));
     }
 
     void put_outside(OutsidePart part, const HostPiece& piece) {

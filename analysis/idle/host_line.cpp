@@ -20,7 +20,7 @@ bool says_more(const HostPiece& piece, const HostPiece& old) {
 
 constexpr bool is_told_by_framework(What what) {
     return what == What::loading || what == What::optimizing || what == What::dispatching ||
-           what == What::python;
+           what == What::told_wait || what == What::python;
 }
 
 }  // namespace
@@ -162,7 +162,7 @@ bool HostLine::is_in_launch_loop(const HostPiece& piece, int32_t gpu) const {
         return other.what == What::launch && other.gpu == gpu;
     };
     const auto is_between = [](const HostPiece& other) {
-        return !decides(other.what) || other.what == What::dispatching;
+        return !decides(other.what) || other.what == What::dispatching || other.what == What::told_wait;
     };
     size_t before = first_ending_after(piece.from_ns);
     while (before > first_ && is_between(pieces_[before - 1]) &&

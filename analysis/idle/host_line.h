@@ -36,9 +36,10 @@ enum class What : uint8_t {
     optimizing,     // in the optimizer, from here on as the framework told
     dispatching,    // … in an operator
     slow_call,      // another call of the driver, for kSlowNs or longer
-    other_call,     // … shorter
-    running,        // outside of calls, from here on
-    ready,          // … it could have run, but had no CPU
+    told_wait,   // in a frame that waits for the GPU, as the framework told: what is called in it says more
+    other_call,  // … shorter
+    running,     // outside of calls, from here on
+    ready,       // … it could have run, but had no CPU
     blocked,
     python,  // in a Python frame, as the framework told
     unknown

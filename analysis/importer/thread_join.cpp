@@ -36,6 +36,7 @@ void ThreadJoin::inside(const HostSpan& span) {
         own_.insert(span.thread);
         return;
     }
+    if (span.inside == HostInside::waits) return;  // for calls of others, maybe
     auto call = std::lower_bound(calls_.begin(), calls_.end(), span.start_ns,
                                  [](const Call& a, int64_t ns) { return a.enter_ns < ns; });
     for (; call != calls_.end() && call->enter_ns <= span.end_ns && visits_ < kMostVisits; ++call) {
@@ -118,10 +119,10 @@ void HostFill::alone(int64_t thread) {
 void HostFill::fill_until(int64_t until_ns) {
     at_ns_ = std::max(at_ns_, calls_.start_ns);
     const int64_t most_ns = std::min(until_ns, calls_.end_ns);
-    for (; next_ < others_.size() && others_[next_].start_ns < until_ns; ++next_) {
+    for (; next_ < others_.size() && others_[next_].start_ns < until_ns && given_ < kMostOthers; ++next_) {
         const HostSpan& other = others_[next_];
         const int64_t from_ns = std::max(at_ns_, other.start_ns), end_ns = std::min(most_ns, other.end_ns);
-        if (end_ns > from_ns) give_({thread_, from_ns, end_ns, other.inside});
+        if (end_ns > from_ns) give_({thread_, from_ns, end_ns, other.inside}), ++given_;
         if (other.end_ns > until_ns) break;  // it goes on behind what is the thread's own
     }
 }

@@ -75,14 +75,14 @@ class HostFill {
     void alone(int64_t thread);  // one that has none of its own
 
   private:
-    static constexpr size_t kMostOthers = 1'000'000;
+    static constexpr size_t kMostOthers = 1'000'000;  // that are kept, and that are given
 
     void fill_until(int64_t until_ns);
 
     const Interval calls_;
     std::function<void(const HostSpan&)> give_;
     std::vector<HostSpan> others_;
-    size_t next_ = 0;
+    size_t next_ = 0, given_ = 0;
     int64_t thread_ = 0, at_ns_ = INT64_MIN;
     bool is_open_ = false, is_too_much_ = false;
 };

@@ -65,12 +65,12 @@ bool are_numbered(std::span<const std::string> paths) {
     for (const std::string& path : paths) {
         const std::string name = in_small_letters(path);
         const auto number = last_number(name);
-        if (!number) return false;
+        if (!number) continue;
         const std::string stem = name.substr(0, name.find('.'));
         rests.insert(name.substr(0, stem.find_last_not_of(kDigits) + 1) + name.substr(stem.size()));
         if (!numbers.insert(*number).second) return false;
     }
-    return paths.size() > 1 && rests.size() == 1;
+    return numbers.size() > 1 && rests.size() == 1;
 }
 
 }  // namespace gpushim::analysis

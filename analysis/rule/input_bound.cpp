@@ -23,11 +23,8 @@ std::optional<Finding> look(const Situation& run) {
                                   : " while the launching thread waits for a batch from its loaders");
     found.try_it = run.advice({loads_itself ? "input_bound.loads_itself" : "input_bound"});
     // A step that takes much longer for it than is usual does something else (step_gap).
-    const double most_ns = run.most_input_ns(kInput);
-    found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
-        const double ns = std::min(most_ns, gpu.idle_ns(kInput));
-        return without_idle(gpu, ns);
-    });
+    found.gain =
+        run.what_if().shorter([&](const GpuInStep& gpu) { return without_idle(gpu, run.input_ns(gpu)); });
     found.gain = without_contention(run, kInput, found.gain);
     found.confidence = 0.9;
     found.where = run.seen_in(kInput);

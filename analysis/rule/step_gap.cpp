@@ -13,20 +13,14 @@ namespace gpushim::analysis::rule_step_gap {
 namespace {
 
 constexpr Causes kHost = {"callback", "host_cpu", "host_blocked", "host_unknown"};
-constexpr Causes kInput = {"input_loading", "input_cpu", "input_wait"};
 constexpr double kRare = 0.5;  // of the steps; where fewer have such a gap, they are named
 
 // Of steps in which no code is loaded: what the host did, unless that is a wait's (see reads_every_step); and
 // what looks like loading a batch, where it is much more than is usual.
-struct Most {
-    double input_ns, usual_drained_ns;
-};
-
-double gap_ns(const GpuInStep& gpu, bool reads, const Most& most) {
+double gap_ns(const GpuInStep& gpu, bool reads, const Situation& run, double usual_drained_ns) {
     if (gpu.loads_code) return 0;
-    const double input_ns = gpu.idle_ns(kInput);
-    const double of_waits_ns = std::min(gpu.drained_ns(kHost), kUnusual * most.usual_drained_ns);
-    return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) + std::max(0.0, input_ns - most.input_ns);
+    const double of_waits_ns = std::min(gpu.drained_ns(kHost), kUnusual * usual_drained_ns);
+    return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) + run.more_than_input_ns(gpu);
 }
 
 // How many steps have most of it, and which has the longest.
@@ -54,11 +48,11 @@ constexpr Heading kUntold = {"host-bound", "Host time of unknown use",
 
 std::optional<Finding> look(const Situation& run) {
     const bool reads = run.reads_every_step();
-    const Most most = {run.most_input_ns(kInput), run.what_if().usual_drained_ns(kHost)};
+    const double usual_drained_ns = run.what_if().usual_drained_ns(kHost);
     std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
     Finding found;
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
-        const double ns = gap_ns(gpu, reads, most);
+        const double ns = gap_ns(gpu, reads, run, usual_drained_ns);
         gaps.emplace_back(ns, gpu.number);
         return without_idle(gpu, ns);
     });

@@ -37,7 +37,7 @@ std::optional<What> what_inside(const Call& call) {
         case HostInside::python:
             return What::python;
         case HostInside::waits:
-            return What::sync;
+            return What::told_wait;
         case HostInside::sampled:
             break;
     }

@@ -80,12 +80,12 @@ GraphProducts::GraphProducts(const TraceFacts& facts) : facts_(facts), captures_
     const bool has_held = base.columns_of("call").contains("holds_id");
     calls_.emplace(base.prepare("SELECT c.enter_ns, c.api_id, c.stream_id, c.target_id, h.parent_id," +
                                 std::string(has_held ? " c.holds_id, c.node" : " NULL, NULL") +
-                                ", g.kind, coalesce(g.born_ns IS NULL, 0)"
+                                ", g.kind, coalesce(g.born_ns IS NULL, 0), coalesce(" + kSucceeded.sql("c") +
+                                ", 1)"
                                 " FROM call c LEFT JOIN handle h ON h.id = c.target_id"
                                 " LEFT JOIN handle g ON g.id = " +
                                 (has_held ? "coalesce(c.holds_id, h.parent_id)" : "h.parent_id") +
-                                " WHERE c.api_id IN (" + ids + ") AND " + kSucceeded.sql("c") +
-                                " ORDER BY c.enter_ns"));
+                                " WHERE c.api_id IN (" + ids + ") ORDER BY c.enter_ns"));
     has_call_ = calls_->step();
 }
 
@@ -101,6 +101,10 @@ void GraphProducts::read_until(int64_t enter_ns) {
 void GraphProducts::take_call() {
     const Does what = does_.at(calls_->number(1));
     const auto target = calls_->maybe(3), parent = calls_->maybe(4);
+    if (calls_->number(9) == 0) {  // failed: a capture is over all the same
+        if (what == Does::end) captures_.end(calls_->number(2));
+        return;
+    }
     if (what <= Does::end) return take_capture(what, calls_->number(2), target);
     if (what == Does::set_template) return change_graph(calls_->maybe(5).value_or(kNoTarget));
     if (!target) return;
@@ -130,8 +134,12 @@ void GraphProducts::take_call() {
 void GraphProducts::take_capture(Does what, int64_t stream_id, std::optional<int64_t> graph) {
     if (what != Does::end) return captures_.begin(stream_id, calls_->number(0), what == Does::begin_again);
     const auto ended = captures_.end(stream_id);
-    if (!ended || !graph) return;
+    if (!graph) return;
     CapturedWork& there = graphs_[*graph];
+    if (!ended) {  // its begin was not recorded
+        there.why = kNotSeen;
+        return;
+    }
     if (ended->replaces) there = {};
     there.add(ended->work);
 }
@@ -155,22 +163,27 @@ void GraphProducts::change_exec(Does what, int64_t exec_id) {
     const auto found = execs_.find(exec_id);
     if (found == execs_.end()) return;
     Exec& exec = found->second;
-    exec.by_state.clear();
     const auto held = calls_->maybe(5);
     if (what == Does::update_exec) {
+        exec.by_state.clear();
         exec.work = of_graph(held);
         return;
     }
+    if (exec.work.why != nullptr) return;
     const bool is_child = what == Does::set_child || holds_graph();
     const auto child = is_child ? exec.work.children.find(calls_->number(6)) : exec.work.children.end();
     if (child != exec.work.children.end() && held) {
+        exec.by_state.clear();
         child->second = std::make_shared<CapturedWork>(of_graph(held).flat());
         return;
     }
-    const CapturedWork all = exec.work.flat();
+    const CapturedWork with_children = exec.work.children.empty() ? CapturedWork() : exec.work.flat();
+    const CapturedWork& all = exec.work.children.empty() ? exec.work : with_children;
     const bool is_of_product = is_child ? all.products > 0 || of_graph(held).flat().products > 0
                                         : !held || all.in_products.contains(kernel_of(*held));
-    if (is_of_product && (all.products > 0 || is_child)) exec.work.why = kChanged;
+    if (!is_of_product || (all.products == 0 && !is_child)) return;
+    exec.by_state.clear();
+    exec.work.why = kChanged;
 }
 
 // Of which graph the node is, the call does not say: so it may be any that has such a kernel.
@@ -179,7 +192,8 @@ void GraphProducts::change_graph(int64_t function_id) {
     const size_t kernel = is_any ? 0 : kernel_of(function_id);
     for (auto& [id, work] : graphs_) {
         if (work.why != nullptr || (work.products == 0 && work.children.empty())) continue;
-        const CapturedWork all = work.flat();
+        const CapturedWork with_children = work.children.empty() ? CapturedWork() : work.flat();
+        const CapturedWork& all = work.children.empty() ? work : with_children;
         if (all.products > 0 && (is_any || all.in_products.contains(kernel))) work.why = kChanged;
     }
 }

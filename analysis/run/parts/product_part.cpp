@@ -135,12 +135,12 @@ class ProductPart : public Part {
         if (graph.why != nullptr) sums.why = graph.why;
         if (graph.why != nullptr || !graph.matrix_kernels) return;
         ++sums.known;
-        sums.work.products += graph.products;
+        add_count(sums.work.products, graph.products);
         sums.work.flops += graph.flops;
-        for (const auto& [kernel, times] : graph.in_products) launches_[{gpu_id, kernel}] += times;
+        for (const auto& [kernel, times] : graph.in_products) add_count(launches_[{gpu_id, kernel}], times);
         if (launch.step == kNoStep || graph.products == 0) return;
         Work& work = of_step_[{gpu_id, launch.step}];
-        work.products += graph.products;
+        add_count(work.products, graph.products);
         work.flops += graph.flops;
     }
 

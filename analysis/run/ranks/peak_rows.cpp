@@ -26,7 +26,8 @@ std::map<int64_t, GpuWork> work_of(const RunDb& run) {
     std::map<int64_t, GpuWork> all;
     Query row(run.raw(), "run",
               "SELECT coalesce(s.shared_id, g.gpu_id), g.name, coalesce(k.precision, 'unknown'),"
-              " sum(CASE WHEN k.eligible = 1 THEN coalesce(k.sum_ns, 0) ELSE 0 END),"
+              " sum(CASE WHEN k.eligible = 1 AND k.timed > 0 THEN"
+              " k.sum_ns * 1.0 / k.timed * (k.launches + coalesce(k.graph_launches, 0)) ELSE 0 END),"
               " sum(CASE WHEN k.eligible = 1 THEN k.launches + coalesce(k.graph_launches, 0) ELSE 0 END),"
               " sum(CASE WHEN k.eligible = 1 AND coalesce(k.timed, 0) = 0 AND k.graph_launches > 0"
               " THEN k.launches + k.graph_launches ELSE 0 END)"

@@ -16,7 +16,7 @@ std::string drawn(const HostLine& line, int64_t from, int64_t until) {
     for (const HostPiece& piece : line.pieces(from, until)) {
         CHECK(piece.from_ns == from + static_cast<int64_t>(result.size()));
         result.append(static_cast<size_t>(piece.until_ns - piece.from_ns),
-                      "ISHAGCLZDKorqbp?"[static_cast<size_t>(piece.what)]);
+                      "ISHAGCLZDKworqbp?"[static_cast<size_t>(piece.what)]);
     }
     return result;
 }
@@ -60,6 +60,18 @@ TEST_CASE("a gap row is laid out as blocked, ready, running", "[idle][host_line]
     CHECK(drawn(line, 0, 23) == "bbbbqqrrrrrrbbbq??rrqqq");
     CHECK(line.pieces(0, 1)[0].blocked_on == 7);
     CHECK(line.pieces(9, 10)[0].blocked_on == kNotSampled);
+}
+
+//      0   4     8     12
+// W    |─────────────────|      a frame that waits
+// L        |─|   |─|            what is launched meanwhile is launching
+TEST_CASE("what is called in a frame that waits says more than the frame", "[idle][host_line]") {
+    HostLine line;
+    line.add(HostCall{What::told_wait, 0, 12});
+    line.add(HostCall{What::launch, 4, 6, 0});
+    line.add(HostCall{What::launch, 8, 10, 0});
+    CHECK(drawn(line, 0, 12) == "wwwwLLwwLLww");
+    CHECK(line.is_in_launch_loop(line.pieces(6, 8)[0], 0));
 }
 
 TEST_CASE("of two rows that say blocked the one counts that knows on what", "[idle][host_line]") {

@@ -200,10 +200,20 @@ TEST_CASE("a step that loads for very long waits for its loader, where that is t
         run.step(
             0, step,
             {.ran = {{kCompute, 19 * kMs}}, .idle = {{"input_loading", step == 8 ? 40 * kMs : 100 * kUs}}});
-    CHECK(run.said() == "step_gap");
-    run.add("torch_step", {{"rank_id", int64_t{0}}, {"number", int64_t{8}}, {"dataloader_ns", 40 * kMs}});
     CHECK(run.said() == "input_bound");
     CHECK(run.look("input_bound")->gain.high_ns == Approx((40 * kMs + 19 * 100 * kUs) / 20.0));
+}
+
+//  19 steps load for 100 us, and say so; in one 40 ms pass before its batch, and nothing tells of what
+TEST_CASE("that the loader was named once makes nothing else input", "[rule][rule_one_gpu]") {
+    RunRows run;
+    run.rank(0);
+    for (int64_t step = 0; step < RunRows::kSteps; ++step)
+        run.step(0, step,
+                 {.ran = {{kCompute, 19 * kMs}},
+                  .idle = {{step == 8 ? "input_cpu" : "input_loading", step == 8 ? 40 * kMs : 100 * kUs}}});
+    run.add("torch_step", {{"rank_id", int64_t{0}}, {"number", int64_t{3}}, {"dataloader_ns", 100 * kUs}});
+    CHECK(run.said() == "step_gap");
 }
 
 TEST_CASE("what the host does after reading a number is the reading's", "[rule][rule_one_gpu]") {
