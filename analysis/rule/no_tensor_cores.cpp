@@ -37,7 +37,8 @@ std::optional<Finding> look(const Situation& run) {
     const bool is_off =
         run.number("SELECT 1 FROM environment WHERE name = 'NVIDIA_TF32_OVERRIDE' AND value = '0'")
             .has_value();
-    if (is_off && !are_all(run, TensorCores::only_fp16)) found.try_it = run.advice({"no_tensor_cores.tf32_off"}) + " ";
+    if (is_off && !are_all(run, TensorCores::only_fp16))
+        found.try_it = run.advice({"no_tensor_cores.tf32_off"}) + " ";
     found.try_it += what_to_try(run, in_fp32);
     const Gain first = none.shorter_by(factor("amp"), run),
                second = tf32.shorter_by(factor("amp_from_tf32"), run);
