@@ -1,6 +1,6 @@
 #include "situation.h"
 
-#include <limits>
+#include <algorithm>
 
 #include "../run/sql/python_places.h"
 
@@ -54,8 +54,6 @@ double Situation::counted(double whole_run) const {
     if (has_steps()) return all_steps_ > 0 ? whole_run / all_steps_ : 0;
     return run_ns_ > 0 ? whole_run * 1e9 / run_ns_ : 0;
 }
-
-constexpr Causes kInputCauses = {"input_loading", "input_cpu", "input_wait"};
 
 double Situation::input_ns(const GpuInStep& gpu) const {
     constexpr Causes kFollowed = {"input_cpu", "input_wait"};

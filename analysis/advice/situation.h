@@ -25,6 +25,8 @@ struct Given {
     std::optional<double> bandwidth_bytes_per_s = {};
 };
 
+inline constexpr Causes kInputCauses = {"input_loading", "input_cpu", "input_wait"};
+
 class Situation {
   public:
     explicit Situation(sqlite3* run, const Given& given = {}) : Situation(run, CountedSteps(run), given) {}

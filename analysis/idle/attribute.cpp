@@ -90,7 +90,7 @@ class Question {
         const std::vector<HostPiece> pieces = line_.pieces(from_ns, until_ns);
         for (size_t i = 0; i < pieces.size(); ++i) {
             const HostPiece& piece = pieces[i];
-            if (may_be_in_loop(piece) && line_.is_in_launch_loop(piece, gap_.gpu)) {
+            if (is_told_in_loop(piece)) {
                 put(Cause::launch_bound, piece.from_ns, piece.until_ns);
                 continue;
             }
@@ -124,10 +124,10 @@ class Question {
     }
 
     // Where nothing was told, the calls around it say so.
-    bool may_be_in_loop(const HostPiece& piece) const {
+    bool is_told_in_loop(const HostPiece& piece) const {
         const bool is_off = piece.what == What::ready || piece.what == What::blocked;
-        return line_.is_told() && !is_off &&
-               (piece.what == What::dispatching || piece.what == What::told_wait || !decides(piece.what));
+        return line_.is_told() && !is_off && may_be_in_loop(piece.what) &&
+               line_.is_in_launch_loop(piece, gap_.gpu);
     }
 
     void put_outside(OutsidePart part, const HostPiece& piece) {

@@ -161,9 +161,7 @@ bool HostLine::is_in_launch_loop(const HostPiece& piece, int32_t gpu) const {
     const auto is_launch = [gpu](const HostPiece& other) {
         return other.what == What::launch && other.gpu == gpu;
     };
-    const auto is_between = [](const HostPiece& other) {
-        return !decides(other.what) || other.what == What::dispatching || other.what == What::told_wait;
-    };
+    const auto is_between = [](const HostPiece& other) { return may_be_in_loop(other.what); };
     size_t before = first_ending_after(piece.from_ns);
     while (before > first_ && is_between(pieces_[before - 1]) &&
            piece.until_ns - pieces_[before - 1].from_ns < kLaunchLoopGapNs)

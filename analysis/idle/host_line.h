@@ -36,10 +36,10 @@ enum class What : uint8_t {
     optimizing,     // in the optimizer, from here on as the framework told
     dispatching,    // … in an operator
     slow_call,      // another call of the driver, for kSlowNs or longer
-    told_wait,   // in a frame that waits for the GPU, as the framework told: what is called in it says more
-    other_call,  // … shorter
-    running,     // outside of calls, from here on
-    ready,       // … it could have run, but had no CPU
+    told_wait,      // … in a frame that waits for the GPU: what is called in it says more
+    other_call,     // a call of the driver that is shorter
+    running,        // outside of calls, from here on
+    ready,          // … it could have run, but had no CPU
     blocked,
     python,  // in a Python frame, as the framework told
     unknown
@@ -100,6 +100,10 @@ struct Stretch {
 
 // One of the calls that have a cause of their own.
 constexpr bool decides(What what) { return what < What::other_call; }
+// Between two launches it is a part of launching.
+constexpr bool may_be_in_loop(What what) {
+    return what == What::dispatching || what == What::told_wait || !decides(what);
+}
 
 class HostLine {
   public:

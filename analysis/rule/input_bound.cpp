@@ -10,9 +10,9 @@ namespace gpushim::analysis::rule_input_bound {
 namespace {
 
 std::optional<Finding> look(const Situation& run) {
-    static constexpr Causes kInput = {"input_loading", "input_cpu", "input_wait"};
     const double cpu_ns = run.what_if().idle_ns({"input_cpu"});
-    const double wait_ns = std::max(0.0, run.what_if().idle_ns({"input_wait"}) - contended_ns(run, kInput));
+    const double wait_ns =
+        std::max(0.0, run.what_if().idle_ns({"input_wait"}) - contended_ns(run, kInputCauses));
     const double told_ns = run.what_if().idle_ns({"input_loading"});  // of which it is not known
     if (cpu_ns + wait_ns + told_ns <= 0) return {};
     const bool loads_itself = cpu_ns >= wait_ns;
@@ -25,10 +25,10 @@ std::optional<Finding> look(const Situation& run) {
     // A step that takes much longer for it than is usual does something else (step_gap).
     found.gain =
         run.what_if().shorter([&](const GpuInStep& gpu) { return without_idle(gpu, run.input_ns(gpu)); });
-    found.gain = without_contention(run, kInput, found.gain);
+    found.gain = without_contention(run, kInputCauses, found.gain);
     found.confidence = 0.9;
-    found.where = run.seen_in(kInput);
-    found.evidence = run.gaps_of(kInput);
+    found.where = run.seen_in(kInputCauses);
+    found.evidence = run.gaps_of(kInputCauses);
     return found;
 }
 

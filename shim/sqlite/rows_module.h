@@ -1,6 +1,6 @@
 // Blocks of rows as a table of SQLite's (a virtual one), so that one statement inserts all of a block:
 // `SELECT c0,c1 FROM new_rows(?)`, a pointer to the block being bound. One table for all blocks: declaring
-// one takes as long as some thousand rows. The writer's thread; a block outlives the statement.
+// one costs more than a table of the schema does. The writer's thread; a block outlives the statement.
 #pragma once
 
 #include <sqlite3.h>

@@ -5,6 +5,7 @@ import unittest
 
 import preload
 import test_products
+import told_graph_programs
 
 ASKED = sum(flops for flops, _, _ in test_products.BY_HAND.values())
 SMALL = 2 * 64 * 32 * 16  # one more product, by a kernel that products() has, too
@@ -97,12 +98,7 @@ class GraphProducts(test_products.Traced):
         self.assertIn(" FLOPS at least ", text)
         self.assertIn("by recorded products of cuBLAS: 100 % of the time of matrix products and", text)
 
-    JOINED = r"""
-        CUstream second;
-        CUevent fork, join;
-        CHECK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
-        CHECK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
-        CHECK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+    JOINED = told_graph_programs.SECOND_STREAM + r"""
         begin();
         CHECK(cuEventRecord(fork, stream));
         CHECK(cuStreamWaitEvent(second, fork, 0));

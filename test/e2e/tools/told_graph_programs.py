@@ -1,19 +1,22 @@
 """Bodies of programs (graph_programs.py) whose calls tell what nodes hold, and what can make that untrue."""
-ON_TWO_STREAMS = r"""
-    CUstream other;
+# Declared in front of a body that captures on two streams.
+SECOND_STREAM = r"""
+    CUstream second;
     CUevent fork, join;
-    CHECK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
     CHECK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
     CHECK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+"""
+ON_TWO_STREAMS = SECOND_STREAM + r"""
     begin();
     run(a);
     CHECK(cuEventRecord(fork, stream));
-    CHECK(cuStreamWaitEvent(other, fork, 0));
+    CHECK(cuStreamWaitEvent(second, fork, 0));
     for (int i = 0; i < 3; ++i) {
-        CHECK(cuLaunchKernel(b, 1, 1, 1, 32, 1, 1, 0, other, 0, 0));
+        CHECK(cuLaunchKernel(b, 1, 1, 1, 32, 1, 1, 0, second, 0, 0));
         CHECK(cuMemcpyDtoDAsync(data + 4096, data, 70, stream));
     }
-    CHECK(cuEventRecord(join, other));
+    CHECK(cuEventRecord(join, second));
     CHECK(cuStreamWaitEvent(stream, join, 0));
     run(c);
     launch(instance(end()), 3);

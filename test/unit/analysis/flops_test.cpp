@@ -298,6 +298,15 @@ TEST_CASE("recorded products of a part of the work are no figure, and it is said
     }
 }
 
+//  bf16    3 launches of 3 ms and 300 in graphs      unknown  3 launches of 6.7 ms and none in graphs
+TEST_CASE("a peak is of the precision of most work, not of most of what was timed", "[flops]") {
+    Job warm;
+    warm.in_graphs = 300;
+    warm.in_products = 303;
+    warm.unknown_ns = 20e6;
+    CHECK(number(MadeJob(warm).report(), "precision_share") == Approx(909.0 / 929));
+}
+
 // As above, 360e9 in 30 ms, by products that were captured: two launches of a graph in each step.
 TEST_CASE("products in graphs: without device times all of them have to be recorded ones", "[flops]") {
     Job graphs;

@@ -39,6 +39,12 @@ class Program {
         handle(graph, "NULL");
         call("cuStreamEndCapture", std::to_string(graph), "NULL", "NULL", 0, stream);
     }
+    // Into a graph: products, each by these kernels.
+    void capture(int64_t graph, const std::vector<std::vector<int64_t>>& products) {
+        begin();
+        for (const std::vector<int64_t>& kernels : products) product(kernels);
+        end(graph);
+    }
     // A product of 65,536 operations by these kernels.
     void product(const std::vector<int64_t>& kernels, int64_t stream = 1, int64_t thread = 1) {
         made.made.run("INSERT INTO gemm VALUES (" + next() + ", " +
@@ -128,14 +134,9 @@ TEST_CASE("captures that became no graph, or whose graph was not launched, count
     program.begin();
     program.product({0, 1});
     program.call("cuStreamEndCapture", "NULL");  // it hands out no graph
-    program.begin();
-    program.product({0});
-    program.end(100);
+    program.capture(100, {{0}});
     program.call("cuGraphDestroy", "100");
-    program.begin();
-    program.product({0, 1});
-    program.product({0, 1});
-    program.end(101);
+    program.capture(101, {{0, 1}, {0, 1}});
     program.make(200, 101);
     program.state(1, 200, {{0, 2}, {1, 2}});
     program.launch(1, 0);
@@ -144,9 +145,7 @@ TEST_CASE("captures that became no graph, or whose graph was not launched, count
 
 TEST_CASE("one capture, made executable twice", "[graph_products]") {
     Program program;
-    program.begin();
-    program.product({0, 1});
-    program.end(100);
+    program.capture(100, {{0, 1}});
     program.make(200, 100);
     program.make(201, 100);
     program.call("cuGraphDestroy", "100");
@@ -179,16 +178,26 @@ TEST_CASE("of two captures at a time each has its own stream's products", "[grap
     CHECK(program.worked_out() == "0:2*1 1:1*1 | 1/1/3 1/1/1 | ampere_dgemm*1 ampere_sgemm_128x64_tn*2");
 }
 
+//  stream 1  begin ── end failed      a joined stream's products are those of the capture that is left
+//  stream 2                  begin ── end 100
+TEST_CASE("a capture whose end failed is over", "[graph_products]") {
+    Program program;
+    program.begin(1);
+    program.call("cuStreamEndCapture", "NULL", "NULL", "NULL", gpushim::kRowFailed, 1);
+    program.begin(2);
+    program.product({0}, 3, 1);
+    program.end(100, 2);
+    program.make(200, 100);
+    program.state(1, 200, {{0, 1}});
+    program.launch(1, 0);
+    CHECK(program.worked_out() == "0:1*1 | 1/1/1 | ampere_sgemm_128x64_tn*1");
+}
+
 TEST_CASE("an update takes over the products of the other graph", "[graph_products]") {
     Program program;
-    program.begin();
-    program.product({0});
-    program.end(100);
+    program.capture(100, {{0}});
     program.make(200, 100);
-    program.begin();
-    program.product({0});
-    program.product({0});
-    program.end(101);
+    program.capture(101, {{0}, {0}});
     program.state(1, 200, {{0, 1}});
     program.state(2, 200, {{0, 2}});
     program.launch(1, 0);
@@ -209,9 +218,7 @@ TEST_CASE("an update takes over the products of the other graph", "[graph_produc
 
 TEST_CASE("child graphs, copies and graphs that were launched into a capture", "[graph_products]") {
     Program program;
-    program.begin();
-    program.product({0});
-    program.end(100);
+    program.capture(100, {{0}});
     program.handle(101, "NULL");
     program.call("cuGraphCreate", "101");
     program.call("cuGraphAddChildGraphNode", "101", "100", "7");
@@ -287,18 +294,14 @@ TEST_CASE("what a node gets later", "[graph_products]") {
 TEST_CASE("launches of which products are not known say why", "[graph_products]") {
     Program program;
     SECTION("nobody knows what is run, as with conditional nodes") {
-        program.begin();
-        program.product({0});
-        program.end(100);
+        program.capture(100, {{0}});
         program.make(200, 100);
         program.state(1, 200, {}, false);
         program.launch(1, 0);
         CHECK(program.worked_out() == "- | 1/0/?/a graph does | -");
     }
     SECTION("a kernel of a product is not run, as where its node is off") {
-        program.begin();
-        program.product({0, 1});
-        program.end(100);
+        program.capture(100, {{0, 1}});
         program.make(200, 100);
         program.state(1, 200, {{0, 1}});
         program.launch(1, 0);
@@ -315,26 +318,20 @@ TEST_CASE("launches of which products are not known say why", "[graph_products]"
         CHECK(program.worked_out() == "- | 1/0/1/a graph does | -");
     }
     SECTION("a kernel has no name") {
-        program.begin();
-        program.product({99});
-        program.end(100);
+        program.capture(100, {{99}});
         program.make(200, 100);
         program.state(1, 200, {{-1, 1}});
         program.launch(1, 0);
         CHECK(program.worked_out() == "- | 1/0/0/kernels of p | -");
     }
     SECTION("it was made before anything was recorded") {
-        program.begin();
-        program.product({0});
-        program.end(100);
+        program.capture(100, {{0}});
         program.state(1, 200, {{0, 4}});
         program.launch(1, 0);
         CHECK(program.worked_out() == "- | 1/0/4/of a graph i | -");
     }
     SECTION("it was made of a graph that was there before anything was recorded") {
-        program.begin();
-        program.product({0});
-        program.end(100);
+        program.capture(100, {{0}});
         program.made.made.run("INSERT INTO handle VALUES (101, 'graph', 1, NULL, NULL, NULL, NULL, NULL)");
         program.make(200, 101);
         program.state(1, 200, {{0, 4}});
@@ -363,9 +360,7 @@ TEST_CASE("captures near each other, and far", "[graph_products]") {
 // 2, 4, 8, … of them in each other, as no driver has them.
 TEST_CASE("graphs that are deep in each other take no time", "[graph_products]") {
     Program program;
-    program.begin();
-    program.product({0});
-    program.end(100);
+    program.capture(100, {{0}});
     for (int64_t graph = 101; graph < 180; ++graph) {
         program.handle(graph, "NULL");
         program.call("cuGraphCreate", std::to_string(graph));
@@ -384,9 +379,7 @@ TEST_CASE("graphs that are deep in each other take no time", "[graph_products]")
 // A graph that somebody made by hand has matrix products of which nobody knows: they are not covered.
 TEST_CASE("a graph into which no product was captured has none", "[graph_products]") {
     Program program;
-    program.begin();
-    program.product({0});
-    program.end(100);
+    program.capture(100, {{0}});
     program.handle(101, "NULL");
     program.call("cuGraphCreate", "101");
     program.make(200, 101);

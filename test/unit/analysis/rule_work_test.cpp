@@ -171,6 +171,8 @@ TEST_CASE("the variable that forbids tf32 is named where it is set", "[rule][rul
     CHECK(run.look("no_tensor_cores")->try_it.find("NVIDIA_TF32_OVERRIDE") == std::string::npos);
     run.add("environment", {{"rank_id", int64_t{0}}, {"name", "NVIDIA_TF32_OVERRIDE"}, {"value", "0"}});
     CHECK(run.look("no_tensor_cores")->try_it.find("NVIDIA_TF32_OVERRIDE=0 is set") == 0);
+    run.change("UPDATE gpu SET name = 'Tesla T4'");  // it has none to allow
+    CHECK(run.look("no_tensor_cores")->try_it.find("NVIDIA_TF32_OVERRIDE") == std::string::npos);
 }
 
 TEST_CASE("zeroing is a gain only where it takes long", "[rule][rule_work]") {

@@ -63,6 +63,21 @@ TEST_CASE("calls of which only some are looked at are looked at throughout", "[t
     CHECK(threads.joined() == Joined{{3, 7}});
 }
 
+TEST_CASE("a thread that waits for calls does not make them", "[thread_join]") {
+    ThreadJoin threads = five_calls();
+    threads.inside({1, 0, 1000, HostInside::waits});
+    CHECK(threads.joined().empty());
+}
+
+TEST_CASE("threads in nothing are in no more than there is room for", "[thread_join]") {
+    constexpr int64_t kSpans = 1000, kThreads = 1200;
+    int64_t given = 0;
+    HostFill fill({0, 10 * kSpans}, [&](const HostSpan&) { ++given; });
+    for (int64_t i = 0; i < kSpans; ++i) fill.other({1, 10 * i, 10 * i + 5, kPython});
+    for (int64_t thread = 2; thread < 2 + kThreads; ++thread) fill.alone(thread);
+    CHECK(given == 1'000'000);
+}
+
 //  own       |ff|    |ff|
 //  other  |pppppppp||fff|  |ppp|
 //  calls    c              c

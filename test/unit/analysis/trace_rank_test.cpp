@@ -51,6 +51,7 @@ TEST_CASE("a bare number is a rank only in names that are alike but for it", "[t
     CHECK(!are_numbered(Names{"before_1.json", "after_2.json"}));
     CHECK(!are_numbered(Names{"trace_1.json", "trace.json"}));
     CHECK(!are_numbered(Names{}));
+    CHECK(are_numbered(Names{"trace_0.json", "trace_warmup.json", "trace_1.json"}));  // one has none
 }
 
 }  // namespace trace_rank_test
