@@ -19,6 +19,8 @@ constexpr size_t kMostRows = 16384;  // that wait
 constexpr uint32_t kFewSlots = 512, kSlots = 8192;
 constexpr int64_t kMeasureAfterNs = 1'000'000'000;
 constexpr int64_t kMostEventNs = 20'000;  // that an event takes on any device
+// What a moment took is held against so much: a program that starts makes many calls, and long pauses.
+constexpr int64_t kLeastSpanNs = kSecond;
 
 // Of a core, for our own threads; of what they take without windows; and how many rows a timed operation is
 // worth.
@@ -111,7 +113,9 @@ void OwnCost::take_ring(const Ring& ring, Seen& seen, bool is_open) {
         header.timed.load(std::memory_order_relaxed)};
     const uint64_t events = newest.events > seen.events ? newest.events - seen.events : 0;
     work_.events += events;
-    work_.timed += newest.timed - seen.timed;
+    const uint64_t timed = newest.timed - seen.timed;
+    work_.timed += timed;
+    own_ever_ns_ += static_cast<double>(timed) * own_ns_per_timed_;
     const double device_ns = static_cast<double>(newest.own_ticks - seen.own_ticks) * ns_per_tick_;
     const double host_ns = static_cast<double>(newest.host_ticks - seen.host_ticks) * ns_per_tick_;
     const double behind_ns =
@@ -198,16 +202,17 @@ std::optional<ThreadLoad> OwnCost::take_own_load(double span_ns, double budget_s
     work_ = {0, 0, now_ns};
     const double rows = static_cast<double>(work.events) + kTimedRows * static_cast<double>(work.timed);
     if (now_ns == 0 || work.events == 0) return {};
-    const double always =
-        static_cast<double>(now_ns - work.ns_before) / rows * static_cast<double>(work.events) / span_ns;
+    const double row_ns = static_cast<double>(now_ns - work.ns_before) / rows;
+    const double always = row_ns * static_cast<double>(work.events) / span_ns;
     const double left = std::max(kOwnShare - always, kOwnPart * always);
+    own_ns_per_timed_ = kTimedRows * row_ns * budget_share / left;
     return ThreadLoad{0, kTimedRows * always * budget_share / left};
 }
 
 // A thread's own pace is what it does in the time that our events leave it: so an open window, which slows it
 // down, and a closed one say the same of it.
 std::vector<ThreadLoad> OwnCost::take_loads(double budget_share) {
-    const auto span_ns = static_cast<double>(std::max<int64_t>(1, now_.mono_ns - loads_ns_));
+    const auto span_ns = static_cast<double>(std::max(kLeastSpanNs, now_.mono_ns - loads_ns_));
     loads_ns_ = now_.mono_ns;
     mark();
     const double usual_ns = usual_ns_per_event();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "../base/rounding.h"
 #include "../ring/clock.h"
 #include "../ring/rings.h"
 #include "../schema/rows.h"
@@ -39,6 +40,8 @@ class OwnCost {
     int64_t busiest_ns() const { return busiest_ns_; }
     int64_t busiest_ever_ns() const { return marked_busiest_ns_ + busiest_ns_; }
     void mark();
+    // What our own threads have taken for timed operations, ever, measured as in take_loads().
+    int64_t own_ever_ns() const { return rounded(own_ever_ns_); }
 
     // By thread, since the last call; what our own threads take stands among them as if it were the
     // program's, measured against `budget_share` as it is against what they may take.
@@ -99,6 +102,8 @@ class OwnCost {
     int64_t device_time_ns_ = 0;
     int64_t busiest_ns_ = 0;
     int64_t marked_busiest_ns_ = 0;
+    double own_ns_per_timed_ = 0;  // by the newest loads
+    double own_ever_ns_ = 0;
     int64_t harvest_before_ns_ = 0;
     int64_t writer_before_ns_ = 0;
     std::map<uint32_t, Thread> threads_;

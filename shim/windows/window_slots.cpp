@@ -32,12 +32,17 @@ int64_t WindowSlots::look(const Moment& now, bool is_on, const Spent& spent, con
     if (began_ns_ == kNever) began_ns_ = now.mono_ns;
     // The first is not to wait for its slot.
     const int64_t slot = slot_at(now.real_ns + (decided_ == kNoSlot ? 0 : kLeadNs));
-    if (slot != decided_) {
+    const bool is_new_slot = slot != decided_;
+    if (is_new_slot) {
         is_young_ = budget_share_ < 1 && begin_of(slot, now) - began_ns_ < kYoungNs;
         decide(slot, take_loads());
         if (!is_young_) plan_slot(now, slot, spent);
     }
-    if (is_young_) plan_beat(now, spent);
+    if (is_young_ && is_new_beat(now)) {
+        // What a run takes as it starts says little of what it takes later.
+        if (!is_new_slot) learn(take_loads());
+        plan_beat(now, spent);
+    }
     return time_left(now, spent);
 }
 
@@ -59,10 +64,12 @@ void WindowSlots::decide(int64_t slot, const std::vector<ThreadLoad>& loads) {
     const bool is_first = decided_ == kNoSlot;
     decided_ = slot;
     if (!is_first && budget_share_ < 1) plan_ = governor_.decide(loads);
-    left_share_ = std::max(0.0, budget_share_ - share_taken({0, 1}, loads));
-    window_share_ = 0;
-    for (const ThreadLoad& load : loads) window_share_ = std::max(window_share_, load.window_share);
+    learn(loads);
     if (!is_young_) allowance_ns_ = share_of(kSlotNs * plan_.every);
+}
+
+void WindowSlots::learn(const std::vector<ThreadLoad>& loads) {
+    left_share_ = std::max(0.0, budget_share_ - share_taken({0, 1}, loads));
 }
 
 void WindowSlots::plan_slot(const Moment& now, int64_t slot, const Spent& spent) {
@@ -83,19 +90,24 @@ void WindowSlots::plan_slot(const Moment& now, int64_t slot, const Spent& spent)
     open(from_ns, until_ns, slot, begin_ns + kSlotNs, spent);
 }
 
-// Its number is the clock's: runs of one age have windows that begin together.
+// A beat, of which nothing is open yet. Its number is the clock's: runs of one age have windows that begin
+// together.
+bool WindowSlots::is_new_beat(const Moment& now) {
+    is_first_beat_ = beat_ == kNoSlot;
+    const int64_t beat = beat_at(now.real_ns + (is_first_beat_ ? 0 : kLeadNs));
+    return beat != std::exchange(beat_, beat) && !is_open_;
+}
+
 void WindowSlots::plan_beat(const Moment& now, const Spent& spent) {
-    const bool is_first = beat_ == kNoSlot;
-    const int64_t beat = beat_at(now.real_ns + (is_first ? 0 : kLeadNs));
-    if (beat == std::exchange(beat_, beat) || is_open_) return;
     const int64_t ahead_ns = now.real_ns - now.mono_ns;
-    const int64_t from_ns = std::max(beat * kBeatNs - ahead_ns, now.mono_ns + kNoticeNs);
+    const int64_t from_ns = std::max(beat_ * kBeatNs - ahead_ns, now.mono_ns + kNoticeNs);
     const Age* age = kAges;
     while (age->until_ns <= from_ns - began_ns_ && age->until_ns < kYoungNs) ++age;
     const int64_t saved = saved_ns(from_ns);
-    if ((beat % age->beats != 0 && !is_first) || saved <= 0) return;
+    if ((beat_ % age->beats != 0 && !is_first_beat_) || saved <= 0) return;
     allowance_ns_ = saved;
     ever_before_ns_ = spent.ever_ns;
+    own_before_ns_ = spent.own_ever_ns;
     const int64_t slot = slot_at(from_ns + ahead_ns);
     open(from_ns, kForEver, slot, begin_of(slot + 1, now), spent);
 }
@@ -120,7 +132,7 @@ void WindowSlots::end_piece(int64_t until_ns, const Spent& spent) {
 
 void WindowSlots::close(int64_t until_ns, const Spent& spent) {
     end_piece(until_ns, spent);
-    if (until_ns > from_ns_) paid_ns_ += paid_since_open_ns(until_ns, spent);
+    if (until_ns > from_ns_) paid_ns_ += paid_since_open_ns(spent);
     until_ns_ = until_ns;
     is_open_ = false;
 }
@@ -130,22 +142,20 @@ int64_t WindowSlots::saved_ns(int64_t now_ns) const {
     return std::min(share_of(kSlotNs), share_of(now_ns - began_ns_ + kBeatNs) - paid_ns_);
 }
 
-// What one of our own threads takes is not in what was spent.
-int64_t WindowSlots::paid_since_open_ns(int64_t now_ns, const Spent& spent) const {
-    const auto expected_ns = static_cast<int64_t>(window_share_ * static_cast<double>(now_ns - from_ns_));
-    return std::max(spent.ever_ns - ever_before_ns_, expected_ns);
+int64_t WindowSlots::paid_since_open_ns(const Spent& spent) const {
+    return std::max(spent.ever_ns - ever_before_ns_, spent.own_ever_ns - own_before_ns_);
 }
 
 bool WindowSlots::is_spent(const Moment& now, const Spent& spent) const {
     if (budget_share_ >= 1) return false;
     if (!is_young_) return spent.busiest_ns >= allowance_ns_;
-    return paid_since_open_ns(now.mono_ns, spent) >= allowance_ns_ + share_of(now.mono_ns - from_ns_);
+    return paid_since_open_ns(spent) >= allowance_ns_ + share_of(now.mono_ns - from_ns_);
 }
 
 // How long what is allowed lasts at the pace so far; what a young run is allowed grows meanwhile.
 int64_t WindowSlots::lasts_ns(const Moment& now, const Spent& spent) const {
     const int64_t open_for_ns = now.mono_ns - from_ns_;
-    const int64_t paid_ns = is_young_ ? paid_since_open_ns(now.mono_ns, spent) : spent.busiest_ns;
+    const int64_t paid_ns = is_young_ ? paid_since_open_ns(spent) : spent.busiest_ns;
     if (!is_open_ || budget_share_ >= 1 || paid_ns <= 0 || open_for_ns <= 0) return kForEver;
     const int64_t earned_ns = is_young_ ? share_of(open_for_ns) : 0;
     if (paid_ns <= earned_ns) return kForEver;

@@ -32,6 +32,7 @@ namespace gpushim::shim {
 struct Spent {
     int64_t busiest_ns;     // in the thread that paid most, since the newest decision
     int64_t ever_ns;        // what that is of all decisions so far
+    int64_t own_ever_ns;    // what our own threads have taken for what was timed, as if it were the program's
     int64_t total_ns;       // ever, in all
     int64_t legacy_events;  // ever
 };
@@ -43,7 +44,7 @@ class WindowSlots {
 
     // How long it may be until the next look. `is_on`: operations are recorded, and events are there for
     // them.
-    // `take_loads` is asked at each decision.
+    // `take_loads` is asked at each decision, and of a young run at each beat that may have a window.
     using TakeLoads = std::function<std::vector<ThreadLoad>()>;
     int64_t look(const Moment& now, bool is_on, const Spent& spent, const TakeLoads& take_loads);
 
@@ -71,7 +72,9 @@ class WindowSlots {
 
     void move_on(const Moment& now, const Spent& spent);
     void decide(int64_t slot, const std::vector<ThreadLoad>& loads);
+    void learn(const std::vector<ThreadLoad>& loads);
     void plan_slot(const Moment& now, int64_t slot, const Spent& spent);
+    bool is_new_beat(const Moment& now);
     void plan_beat(const Moment& now, const Spent& spent);
     void open(int64_t from_ns, int64_t until_ns, int64_t slot, int64_t slot_end_ns, const Spent& spent);
     void begin_piece(int64_t slot, int64_t from_ns, int64_t end_ns, const Spent& spent);
@@ -79,7 +82,7 @@ class WindowSlots {
     void close(int64_t until_ns, const Spent& spent);
     int64_t share_of(int64_t ns) const { return static_cast<int64_t>(left_share_ * static_cast<double>(ns)); }
     int64_t saved_ns(int64_t now_ns) const;
-    int64_t paid_since_open_ns(int64_t now_ns, const Spent& spent) const;
+    int64_t paid_since_open_ns(const Spent& spent) const;
     bool is_spent(const Moment& now, const Spent& spent) const;
     int64_t lasts_ns(const Moment& now, const Spent& spent) const;
     int64_t time_left(const Moment& now, const Spent& spent) const;
@@ -101,11 +104,11 @@ class WindowSlots {
     int64_t began_ns_ = kNever;
     bool is_young_ = true;
     int64_t beat_ = kNoSlot;  // the newest that was looked at
-    // Of a young run: what it has paid for windows that are over; what it had when this one began; what the
-    // slowest thread, or one of our own, is known to take while one is open.
+    bool is_first_beat_ = true;
+    // Of a young run: what it has paid for windows that are over, and what it had when this one began.
     int64_t paid_ns_ = 0;
     int64_t ever_before_ns_ = 0;
-    double window_share_ = 0;
+    int64_t own_before_ns_ = 0;
     Piece piece_ = {};
     std::deque<Window> closed_;
 };

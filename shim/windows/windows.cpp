@@ -73,8 +73,8 @@ class Windows : public Observer {
             if (is_timed_by_records()) slots_ = WindowSlots(1);
         }
         const bool is_on = are_slots_timed && wants_device_times() && recording() && can_be_timed_;
-        const Spent spent = {cost_.busiest_ns(), cost_.busiest_ever_ns(), cost_.device_time_ns(),
-                             static_cast<int64_t>(legacy_events())};
+        const Spent spent = {cost_.busiest_ns(), cost_.busiest_ever_ns(), cost_.own_ever_ns(),
+                             cost_.device_time_ns(), static_cast<int64_t>(legacy_events())};
         return slots_.look(now, is_on, spent, [&] { return cost_.take_loads(config.budget_share); });
     }
 

@@ -25,11 +25,13 @@ class Process {
         for (; now_ns_ <= ns; now_ns_ += every_ns) look(every_ns, false);
     }
     void look(int64_t passed_ns, bool ending) {
-        if (is_on && slots_.is_open() && now_ns_ > slots_.from_ns() && now_ns_ <= slots_.until_ns())
+        if (is_on && slots_.is_open() && now_ns_ > slots_.from_ns() && now_ns_ <= slots_.until_ns()) {
             add(static_cast<int64_t>(window_share_ * static_cast<double>(passed_ns)));
+            spent_.own_ever_ns += static_cast<int64_t>(own_share * static_cast<double>(passed_ns));
+        }
         slots_.look({now_ns_, now_ns_ + kAheadNs, ending}, is_on, spent_, [&] {
             spent_.busiest_ns = 0;
-            return std::vector<ThreadLoad>{{0, window_share_}};
+            return std::vector<ThreadLoad>{{always_share, window_share_}};
         });
     }
     void skip(int64_t ns) { now_ns_ += ns; }
@@ -39,6 +41,8 @@ class Process {
     const WindowSlots& slots() const { return slots_; }
     int64_t total_ns() const { return spent_.total_ns; }
     bool is_on = true;
+    double always_share = 0;
+    double own_share = 0;  // what our own threads take while a window is open, as if it were the program's
 
   private:
     void add(int64_t ns) {
@@ -98,6 +102,23 @@ TEST_CASE("a run pays as it goes, whenever it ends", "[window_slots]") {
     CHECK(process.total_ns() > 500 * kMs);
 }
 
+// Its first look is at 1 s, in the slot from 0 to 10 s.
+TEST_CASE("a run that took much as it started has windows when it takes less", "[window_slots]") {
+    Process process(0.01, 0.06, kSecond);
+    process.always_share = 0.02;
+    process.run_until(2 * kSecond);
+    CHECK_FALSE(process.slots().is_open());
+    process.always_share = 0.002;
+    process.run_until(6 * kSecond);
+    process.always_share = 0.02;
+    process.run_until(9 * kSecond);
+    process.end();
+    const auto windows = process.closed();
+    REQUIRE(windows.size() == 2);
+    CHECK(windows[0].from_ns == 2'500 * kMs);
+    CHECK(windows[1].from_ns == 5'000 * kMs);
+}
+
 TEST_CASE("a run that is no longer young has one window a slot", "[window_slots]") {
     Process process(0.01, 0.06, 2 * kSecond);
     process.run_until(122 * kSecond);
@@ -113,6 +134,21 @@ TEST_CASE("a run that is no longer young has one window a slot", "[window_slots]
         CHECK(windows[i].planned_ns == 1250 * kMs);
     }
     CHECK(process.total_ns() <= 1'220 * kMs);
+}
+
+TEST_CASE("what our own threads take ends a window, and a time without operations costs nothing",
+          "[window_slots]") {
+    Process process(0.01, 0);
+    process.run_until(4 * kSecond);
+    REQUIRE(process.slots().is_open());
+    process.own_share = 0.5;
+    process.run_until(4'500 * kMs);
+    process.end();
+    const auto windows = process.closed();
+    REQUIRE(windows.size() == 1);
+    // 25 ms, and 40 ms that it has earned, at 0.5 - 0.01.
+    CHECK(windows[0].until_ns > 4'100 * kMs);
+    CHECK(windows[0].until_ns < 4'200 * kMs);
 }
 
 // A moment of it takes 1 ms of the program's time.
