@@ -9,6 +9,15 @@ namespace {
 
 constexpr int64_t kWaitedNs = 20'000;  // a call that only asks takes less
 
+// An operation that began so long after its call's return waited for what was before it, also where the clock
+// was not sure enough for its times to be called stamps.
+constexpr int64_t kSurelyBehindNs = 1'000'000;  // an idle GPU that has to wake takes less
+
+bool waited_in_queue(const Call& call) {
+    return call.times.queued ||
+           (!call.completes && call.times.start_low_ns >= call.exit_ns + kSurelyBehindNs);
+}
+
 // One operation more, or rows that are gone.
 int64_t more(int64_t operations, bool gone) {
     return gone || operations == Bounds::kAnyNumber ? Bounds::kAnyNumber : operations + 1;
@@ -56,7 +65,8 @@ void Bounds::operation(const Call& call) {
     Queue& queue = queues_[static_cast<size_t>(call.lane)];
     const int64_t device_id = lanes_[static_cast<size_t>(call.lane)].device_id;
     if (call.timed) {
-        const Over by = {call.times.start_high_ns, call.times.queued ? Say::until_the_end : Say::some_time};
+        const Over by = {call.times.start_high_ns,
+                         waited_in_queue(call) ? Say::until_the_end : Say::some_time};
         over(call.lane, call.enter_ns, by);
         over_by_legacy_rules(call.lane, call.enter_ns, by);
         queue.timed_exit_ns = call.exit_ns;

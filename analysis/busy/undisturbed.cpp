@@ -1,6 +1,7 @@
 #include "undisturbed.h"
 
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 
 namespace gpushim::analysis {
@@ -8,6 +9,12 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr int64_t kNever = INT64_MIN / 4;
+
+// A launch that takes so long behind so many others waits for room in the stream's queue: none takes that
+// long of its own, and no queue is that short (of an H200's 1,024 entries a launch with two events takes
+// two).
+constexpr int64_t kHeldUpNs = 50'000;
+constexpr size_t kHeldUpBehind = 100;
 
 // The same moment as it was and as it would have been.
 struct Moment {
@@ -21,9 +28,15 @@ struct Moment {
 };
 
 struct Stream {
-    Moment end;          // of its last operation
-    Moment joins;        // what it was told to wait for since
-    int64_t own_ns = 0;  // of our event behind the last operation
+    Moment end;                // of its last operation
+    Moment joins;              // what it was told to wait for since
+    int64_t own_ns = 0;        // of our event behind the last operation
+    std::deque<Moment> queue;  // ends of those that may not be over
+    Moment passed;             // end of the newest that is
+
+    void pass(int64_t host_ns) {
+        for (; !queue.empty() && queue.front().was_ns <= host_ns; queue.pop_front()) passed = queue.front();
+    }
 };
 
 // The later operations start, the longer it all takes and the smaller is their share of it.
@@ -86,6 +99,7 @@ class Replay {
   private:
     Call operation(const Call& call, bool in_span);
     Call sync(const Call& call);
+    bool is_held_up(const Call& call);
     int64_t& shift_of(const Call& call) { return shift_ns_[take_turns_ ? 0 : call.thread_id]; }
     Moment awaited(const Call& call) const;
     Moment legacy_tail(const Call& call) const;
@@ -167,6 +181,13 @@ Call Replay::operation(const Call& call, bool in_span) {
     on.joins = {};
 
     move(would.times, start_ns, on.end.would_ns);
+    if (is_held_up(call)) {
+        // It returns when the stream has come so far.
+        on.pass(call.exit_ns);
+        const int64_t earlier_ns = on.passed.was_ns == kNever ? 0 : on.passed.was_ns - on.passed.would_ns;
+        shift_ns = std::min(earlier_ns, call.exit_ns - would.enter_ns);
+    }
+    on.queue.push_back(on.end);
     if (call.completes) {
         const int64_t wakes_ns = std::max(int64_t{0}, call.exit_ns - times.end_ns);
         shift_ns = call.exit_ns - std::max(call.enter_ns - shift_ns, on.end.would_ns + wakes_ns);
@@ -174,6 +195,12 @@ Call Replay::operation(const Call& call, bool in_span) {
     would.exit_ns = std::max(would.enter_ns, call.exit_ns - shift_ns);
     if (in_span) shift_ns += behind * cost_.record_ns;
     return would;
+}
+
+bool Replay::is_held_up(const Call& call) {
+    Stream& on = stream(call);
+    on.pass(call.enter_ns);
+    return call.exit_ns - call.enter_ns >= kHeldUpNs && on.queue.size() >= kHeldUpBehind;
 }
 
 // The legacy stream waits for those that join it, and they for it.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "../../../shim/schema/flags.h"
+#include "../pass/latency_survey.h"
 #include "../sql/histogram.h"
 #include "../sql/run_db.h"
 #include "own_parts.h"
@@ -17,8 +18,9 @@ namespace gpushim::analysis {
 
 namespace {
 
-// A full queue makes calls wait: so much longer than others, with so many operations outstanding.
-constexpr int64_t kFullQueue = 1000, kFullQueueFactor = 10;
+// A full queue makes calls wait: so much longer than others, with so many operations outstanding (on an H200
+// 510 that have two events of ours each).
+constexpr int64_t kFullQueue = 400, kFullQueueFactor = 10;
 constexpr int64_t kEnoughForMedian = 100, kMedianEvery = 1024;
 
 struct LaunchSums {
@@ -104,7 +106,7 @@ class LaunchPart : public Part {
         int64_t latency_ns = start_ns - enter_ns;
         if (state.gpu_known && std::max(state.gpu_free_ns, state.may_start_ns) <= enter_ns + unsure_ns) {
             ++launches.on_empty;
-            launches.empty.add(latency_ns);
+            if (tells_latency(call)) launches.empty.add(latency_ns);
         } else if (state.stream_known && state.stream_free_ns > enter_ns) {
             latency_ns = start_ns - state.may_start_ns;
             ++launches.behind;

@@ -69,7 +69,7 @@ class Survey {
         // Without its call (launched before the trace, another node of a graph) nothing is known of when.
         const bool is_launch = (call.type == OperationClass::compute || call.type == OperationClass::graph) &&
                                TraceFacts::has_call(call) && !facts_.is_later_node(call);
-        if (is_launch && seen.unknown_lanes == 0 && seen.end_ns < call.enter_ns &&
+        if (is_launch && seen.unknown_lanes == 0 && seen.end_ns < call.enter_ns && tells_latency(call) &&
             seen.latencies_ns.size() < kEnough) {
             seen.latencies_ns.push_back(std::max<int64_t>(0, call.times.start_ns - call.enter_ns));
         }

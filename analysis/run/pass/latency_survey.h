@@ -7,6 +7,12 @@
 
 namespace gpushim::analysis {
 
+// Not one of which it is known too badly when it began, as of one whose call loaded code meanwhile.
+inline bool tells_latency(const Call& call) {
+    constexpr int64_t kSureNs = 20'000;
+    return call.times.likely_ns <= kSureNs;
+}
+
 void survey_latencies(TraceFacts& facts);  // fills in gpus[].idle and clock_error_ns
 
 }  // namespace gpushim::analysis

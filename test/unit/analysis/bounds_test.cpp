@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <optional>
 #include <random>
 
 namespace bounds_test {
@@ -72,6 +73,29 @@ TEST_CASE("device times bound what has none", "[bounds]") {
     CHECK(may_be_busy({late, launch(0, 15, 18), sync_stream(0, 20, 80)}, lanes(1)) == Intervals{{40, 80}});
     CHECK(may_be_busy({late, launch(1, 15, 18), sync_stream(1, 20, 80)}, lanes(2)) == Intervals{{15, 80}});
     CHECK(may_be_busy({late, launch(0, 12, 18, 2), sync_stream(0, 20, 80)}, lanes(1)) == Intervals{{12, 80}});
+}
+
+//  0     10                    1.05 ms
+//  [L]   [L]                   ███ its clock is not sure, but it began long after its call
+//  ├───────────────────────────┤    until then what was before it ran, probably
+TEST_CASE("what began long after its call waited for what was before it", "[bounds]") {
+    const auto said_of_first = [](const Call& timed) {
+        std::optional<Bounds::Say> say;
+        Bounds bounds(lanes(1), [&](const Bounds::MayBeBusy& said) {
+            if (said.entered_ns == 0) say = said.say;
+        });
+        bounds.take(launch(0, 0, 3));
+        bounds.take(timed);
+        return say;
+    };
+    Call timed = ran_about(launch(0, 10, 13), 1'050'000, 400, 1'060'000, 400);
+    timed.times.queued = false;
+    CHECK(said_of_first(timed) == Bounds::Say::until_the_end);
+    timed.completes = true;
+    CHECK(said_of_first(timed) == Bounds::Say::some_time);
+    Call sooner = ran_about(launch(0, 10, 13), 900'000, 400, 910'000, 400);
+    sooner.times.queued = false;
+    CHECK(said_of_first(sooner) == Bounds::Say::some_time);
 }
 
 //  stream 0   [L] (record)

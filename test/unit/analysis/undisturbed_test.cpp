@@ -21,6 +21,7 @@ struct Machine {
     int64_t now_ns = 0, stream_ns = 0;
     std::vector<Call> calls;
     Intervals ran;
+    size_t room = SIZE_MAX;  // launches that the stream's queue holds
 
     void event() {
         stream_ns = std::max(now_ns, stream_ns) + 2500;
@@ -28,8 +29,10 @@ struct Machine {
     }
     void launch(int64_t dur_ns) {
         if (events) event();
+        const int64_t enter_ns = now_ns;
+        if (ran.size() >= room) now_ns = std::max(now_ns, ran[ran.size() - room].start_ns);
         const int64_t start_ns = std::max(now_ns + 8000, stream_ns);
-        calls.push_back(made::ran(made::launch(0, now_ns, now_ns + 4000), start_ns, start_ns + dur_ns, 2));
+        calls.push_back(made::ran(made::launch(0, enter_ns, now_ns + 4000), start_ns, start_ns + dur_ns, 2));
         ran.push_back({start_ns, start_ns + dur_ns});
         now_ns += 4000;
         stream_ns = start_ns + dur_ns;
@@ -48,7 +51,7 @@ struct Machine {
 
 template <class Program>
 void compare(Program program, double within = 0.002) {
-    Machine with = {true, 0, 0, {}, {}}, without = {false, 0, 0, {}, {}};
+    Machine with = {true, 0, 0, {}, {}, SIZE_MAX}, without = {false, 0, 0, {}, {}, SIZE_MAX};
     program(with);
     program(without);
     const Replayed replayed = replay(with.calls, 0, lanes(1), kCost, {0, with.now_ns}, 0, Lean::estimate);
@@ -100,6 +103,23 @@ TEST_CASE("what the device limits is busy all the time without us", "[undisturbe
             machine.wait();
         },
         0.003);
+}
+
+//  thread    [L][L][L][L   (no room)   ][L   (no room)   ]      400 launches ahead of the stream
+//  stream        ███████ ███████ ███████ ███████ ███████
+TEST_CASE("a thread that has filled the queue comes as much earlier as the stream", "[undisturbed]") {
+    Machine with = {true, 0, 0, {}, {}, 400}, without = {false, 0, 0, {}, {}, 400};
+    for (Machine* machine : {&with, &without})
+        for (int i = 0; i < 5000; ++i) machine->launch(i % 2 == 0 ? 5000 : 150'000);
+    for (const int64_t asking_ns : {0, 6000}) {  // our own records were held up, too
+        OwnCost cost = kCost;
+        cost.asking_ns = asking_ns;
+        const Undisturbed would = undisturb(with.calls, 0, 0, lanes(1), cost, {});
+        for (const size_t i : {1000u, 3000u, 4998u}) {
+            INFO(asking_ns << ", launch " << i);
+            CHECK(std::abs(would.calls[i].enter_ns - without.calls[i].enter_ns) < 300'000);
+        }
+    }
 }
 
 //  thread    [L][L][L][wait      ]work[L][L][L][wait   ]
@@ -198,7 +218,7 @@ TEST_CASE("shorter and longer stay within what is known of each operation", "[un
 
 // What the same program's calls are with our events and without.
 TEST_CASE("calls come out as they would have been", "[undisturbed]") {
-    Machine with = {true, 0, 0, {}, {}}, without = {false, 0, 0, {}, {}};
+    Machine with = {true, 0, 0, {}, {}, SIZE_MAX}, without = {false, 0, 0, {}, {}, SIZE_MAX};
     for (Machine* machine : {&with, &without})
         for (int step = 0; step < 3; ++step) {
             for (int i = 0; i < 5; ++i) machine->launch(2000 + 1000 * i);
