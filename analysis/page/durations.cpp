@@ -77,7 +77,7 @@ Markup launches_of(const PageInput& input) {
 Markup write(const PageInput& input) {
     const Database& run = input.source.run;
     Markup all = histogram_of(run, "latency_empty", "From the launch call to the start on an empty GPU", 2,
-                              "no launch with device times found the GPU empty");
+                              "no launch with sure device times found the GPU empty");
     all += histogram_of(run, "api_call", "Inside a launch call", 5, "no call was recorded");
     all += histogram_of(run, "kernel", "How long kernels ran", 0,
                         "no kernel has device times, or an older gpushim analysed the run");

@@ -20,7 +20,9 @@ constexpr const char* kLaunches =
 Json json_of(const Query& row, const GpuLabel& label) {
     const std::string untimed = row.text(16).empty() ? "no launch has device times" : row.text(16);
     const bool timed = row.number(3) > 0;
-    const std::string why = timed ? "no launch found the GPU empty" : untimed;
+    const std::string why = !timed               ? untimed
+                            : row.number(4) == 0 ? "no launch found the GPU empty"
+                                                 : "when those began that found the GPU empty is not sure";
     const auto if_timed = [&](int column) { return timed ? row.maybe(column) : std::nullopt; };
     return Facts()
         .maybe("rank", label.rank, "no rank is known")
@@ -66,8 +68,9 @@ void write_text(const ReportSource& source, Report& report) {
     std::string text = of_step ? count_text(*of_step) + "/step" : count_text(sum.number(0)) + " in all";
     text += ", call " + about(row.maybe(5));
     if (row.number(3) == 0) return report.line("LAUNCH     " + text + "; latency is not recorded");
-    text += row.is_null(6)
-                ? ", none found the GPU empty"
+    text += row.number(4) == 0 ? ", none found the GPU empty"
+            : row.is_null(6)
+                ? ", latency on an empty queue not sure"
                 : ", latency on an empty queue " + about(row.maybe(6)) + " (p95 " + about(row.maybe(7)) + ")";
     if (const auto latency = row.maybe(15); latency && sum.number(2) > 0) {
         const int64_t small = of_step ? *of_step * sum.number(1) / sum.number(2) : sum.number(1);
