@@ -1,5 +1,5 @@
-// What the parts of a step take: input, forward, backward, communication, optimizer. On the GPU where all of
-// their operations were timed; else so long as the host took to launch them.
+// What the parts of a step take: input, forward, backward, communication, optimizer. On the GPU where steps
+// were timed as a whole; else so long as the host took to launch them.
 #include <cstdio>
 
 #include "../text/units.h"
@@ -12,18 +12,18 @@ namespace {
 
 constexpr double kWorthShowing = 0.5;  // below this confidence people are not told, programs are
 
-// By rank and step first: a phase that comes twice in a step counts with both.
+// By rank and step first: a phase that comes twice in a step counts with both. What they took on the GPU is
+// a mean of the steps in which all of it was timed.
 constexpr const char* kPhases =
-    "WITH found AS (SELECT p.name, sum(p.dur_ns) AS ns, CASE WHEN"
-    "  count(p.device_ns) = count(*) THEN sum(p.device_ns) END AS device_ns, min(p.confidence) AS confidence "
-    "FROM phase p"
+    "WITH found AS (SELECT p.rank_id, p.step, p.name, sum(p.dur_ns) AS ns, min(p.confidence) AS confidence,"
+    " CASE WHEN count(p.device_ns) = count(*) THEN sum(p.device_ns) END AS device_ns FROM phase p"
     " JOIN v_counted_step c ON c.rank_id = p.rank_id AND c.step = p.step"
     " WHERE c.is_slice = 0 AND c.number BETWEEN ?1 AND ?2 GROUP BY p.rank_id, p.step, p.name),"
-    " steps AS (SELECT count(*) AS n FROM (SELECT DISTINCT p.rank_id, p.step FROM phase p"
-    " JOIN v_counted_step c ON c.rank_id = p.rank_id AND c.step = p.step"
-    " WHERE c.is_slice = 0 AND c.number BETWEEN ?1 AND ?2))"
-    " SELECT f.name, sum(f.ns) / s.n, avg(f.confidence), CASE WHEN count(f.device_ns) > 0.5 * count(*)"
-    " THEN CAST(avg(f.device_ns) * count(*) / s.n AS INTEGER) END FROM found f, steps s GROUP BY f.name"
+    " steps AS (SELECT rank_id, step, count(device_ns) = count(*) AS is_timed FROM found GROUP BY 1, 2),"
+    " n AS (SELECT count(*) AS steps, sum(is_timed) AS timed FROM steps)"
+    " SELECT f.name, sum(f.ns) / n.steps, avg(f.confidence),"
+    " CASE WHEN n.timed > 0 THEN coalesce(sum(f.device_ns) FILTER (WHERE s.is_timed), 0) / n.timed END,"
+    " n.timed, n.steps FROM found f JOIN steps s USING (rank_id, step), n GROUP BY f.name"
     " ORDER BY CASE f.name WHEN 'input' THEN 0 WHEN 'forward' THEN 1 WHEN 'backward' THEN 2"
     " WHEN 'communication' THEN 3 ELSE 4 END";
 
@@ -31,13 +31,14 @@ void write(const ReportSource& source, Report& report) {
     Json list = Json::array();
     std::string launching, running;
     double least = 1;
-    bool is_timed = true;
+    int64_t timed_steps = 0, steps = 0;
     Query query = source.of_steps(kPhases);
     while (query.step()) {
         list.push(Facts()
                       .known("name", query.text(0))
                       .known("ns_per_step", query.number(1))
                       .maybe("device_ns_per_step", query.maybe(3), "its operations have no device times")
+                      .known("device_steps", query.number(4))
                       .maybe("confidence", maybe_real(query, 2), "not recorded")
                       .json());
         least = std::min(least, query.is_null(2) ? 0 : query.real(2));
@@ -46,16 +47,20 @@ void write(const ReportSource& source, Report& report) {
             text +=
                 (text.empty() ? "" : " + ") + query.text(0) + " " + duration_text(static_cast<double>(ns));
         };
-        is_timed &= !query.is_null(3);
+        timed_steps = query.number(4);
+        steps = query.number(5);
         add(launching, query.number(1));
         add(running, query.number(3));
     }
     report.json.set("phases", std::move(list));
+    const bool is_timed = timed_steps > 0;
     if ((is_timed ? running : launching).empty() || least < kWorthShowing) return;
-    char confidence[64];
-    std::snprintf(confidence, sizeof confidence, "   (%s, %.2f)", is_timed ? "on the GPU" : "to launch it",
-                  least);
-    report.line("PHASES     " + (is_timed ? running : launching) + confidence);
+    std::string where = is_timed ? "on the GPU" : "to launch it";
+    if (is_timed && timed_steps < steps)
+        where += " in " + count_text(timed_steps) + " of " + count_text(steps) + " steps";
+    char confidence[16];
+    std::snprintf(confidence, sizeof confidence, ", %.2f)", least);
+    report.line("PHASES     " + (is_timed ? running : launching) + "   (" + where + confidence);
 }
 
 constexpr Section kSection = {"phases", write};

@@ -62,7 +62,7 @@ class StepPart : public Part {
     };
     struct Operation {
         int64_t enter_ns;
-        Interval device;  // of no length: not known
+        std::optional<Interval> device;
         TokenKind kind;
     };
 
@@ -81,6 +81,11 @@ class StepPart : public Part {
         }
     }
 
+    static std::optional<Interval> device_of(const Call& call) {
+        if (!call.timed) return {};
+        return Interval{call.times.start_ns, call.times.end_ns};
+    }
+
     static bool adds_nothing_up(CommOperation operation) {
         return operation == CommOperation::all_gather || operation == CommOperation::broadcast ||
                operation == CommOperation::all_to_all || operation == CommOperation::send_recv;
@@ -93,10 +98,7 @@ class StepPart : public Part {
         const size_t kernel = is_kernel ? index_.of(call) : index_.not_known();
         const bool is_optimizer = is_optimizer_[kernel], only_moves = only_moves_[kernel];
         if (is_backward_[kernel] && !backward_ns_) backward_ns_ = call.enter_ns;
-        if (operations_.size() < kMostTokens)
-            operations_.push_back(
-                {call.enter_ns,
-                 call.timed ? Interval{call.times.start_ns, call.times.end_ns} : Interval{0, 0}, *kind});
+        if (operations_.size() < kMostTokens) operations_.push_back({call.enter_ns, device_of(call), *kind});
         const int64_t bytes = *kind == TokenKind::copy_h2d ? std::max<int64_t>(call.bytes, 0) : 0;
         if (!tokens_.empty() && tokens_.back().kind == *kind && tokens_.back().is_optimizer == is_optimizer &&
             tokens_.back().purpose.only_moves == only_moves) {
@@ -139,8 +141,8 @@ class StepPart : public Part {
         for (const Operation& one : operations_) {
             if (one.enter_ns < phase.span.start_ns || one.enter_ns >= phase.span.end_ns) continue;
             if (!is_of(phase.kind, one.kind)) continue;
-            if (one.device.length_ns() <= 0) return {};
-            ran.push_back(one.device);
+            if (!one.device) return {};
+            ran.push_back(*one.device);
         }
         return length_ns(unite(std::move(ran)));
     }

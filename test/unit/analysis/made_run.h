@@ -26,6 +26,7 @@ struct RunShape {
     bool collectives = true;
     bool whole_steps = true;  // false: what is timed is in no whole step
     int64_t all_steps = kSteps, timed_steps = kTimed;
+    int64_t timed_phases = kTimed;  // of the timed steps, those of which each phase was timed
 };
 
 class MadeRun {
@@ -176,10 +177,13 @@ class MadeRun {
 
     void add_phases(RunDb& run, int64_t rank) {
         for (int64_t i = 0; i < shape_.timed_steps; ++i) {
+            const auto if_timed = [&](int64_t ns) {
+                return i < shape_.timed_phases ? Value(ns) : Value(nullptr);
+            };
             run.add("phase",
                     {rank, kWarmUp + i, text("input"), number(0), number(4'800'000), 0.8, number(4'800'000)});
             run.add("phase", {rank, kWarmUp + i, text("forward"), number(1), number(6'000'000), 0.8,
-                              number(6'000'000)});
+                              if_timed(5'000'000 + 500'000 * i)});
         }
     }
 
