@@ -25,6 +25,8 @@ constexpr int64_t kLeastSpanNs = kSecond;
 // Of a core, for our own threads; of what they take without windows; and how many rows a timed operation is
 // worth.
 constexpr double kOwnShare = 0.02, kOwnPart = 0.25, kTimedRows = 1.5;
+// A writer that has just begun, or has little to do, takes long for each row: that tells nothing of others.
+constexpr double kTellingRows = 2000;
 
 constinit int64_t harvest_ns = 0, event_takes_ns = 0;
 
@@ -201,7 +203,7 @@ std::optional<ThreadLoad> OwnCost::take_own_load(double span_ns, double budget_s
     const int64_t now_ns = clock_ == kTestClock ? 0 : clock_ns(CLOCK_THREAD_CPUTIME_ID) + harvest_ns;
     work_ = {0, 0, now_ns};
     const double rows = static_cast<double>(work.events) + kTimedRows * static_cast<double>(work.timed);
-    if (now_ns == 0 || work.events == 0) return {};
+    if (!std::exchange(has_begun_, true) || now_ns == 0 || rows < kTellingRows) return {};
     const double row_ns = static_cast<double>(now_ns - work.ns_before) / rows;
     const double always = row_ns * static_cast<double>(work.events) / span_ns;
     const double left = std::max(kOwnShare - always, kOwnPart * always);

@@ -98,6 +98,7 @@ class OwnCost {
     int64_t loads_ns_;
     double event_ns_;
     bool is_measured_ = false;
+    bool has_begun_ = false;  // loads were asked for
     double ns_per_tick_ = 1;
     int64_t device_time_ns_ = 0;
     int64_t busiest_ns_ = 0;

@@ -40,8 +40,8 @@ int64_t WindowSlots::look(const Moment& now, bool is_on, const Spent& spent, con
     }
     if (is_young_ && is_new_beat(now)) {
         // What a run takes as it starts says little of what it takes later.
-        if (!is_new_slot) learn(take_loads());
-        plan_beat(now, spent);
+        if (!is_new_slot && !is_open_) learn(take_loads());
+        is_open_ ? go_on(now, spent) : plan_beat(now, spent);
     }
     return time_left(now, spent);
 }
@@ -90,22 +90,38 @@ void WindowSlots::plan_slot(const Moment& now, int64_t slot, const Spent& spent)
     open(from_ns, until_ns, slot, begin_ns + kSlotNs, spent);
 }
 
-// A beat, of which nothing is open yet. Its number is the clock's: runs of one age have windows that begin
-// together.
+// Its number is the clock's: runs of one age have windows that begin together.
 bool WindowSlots::is_new_beat(const Moment& now) {
     is_first_beat_ = beat_ == kNoSlot;
     const int64_t beat = beat_at(now.real_ns + (is_first_beat_ ? 0 : kLeadNs));
-    return beat != std::exchange(beat_, beat) && !is_open_;
+    return beat != std::exchange(beat_, beat);
+}
+
+// Of a program that did nothing for long, because it compiled, the first moment is not all that is timed: it
+// has saved up, and spends that beat by beat.
+int64_t WindowSlots::allowance_ns(int64_t from_ns) const {
+    const Age* age = kAges;
+    while (age->until_ns <= from_ns - began_ns_ && age->until_ns < kYoungNs) ++age;
+    const int64_t saved = saved_ns(from_ns);
+    const bool is_turn = beat_ % age->beats == 0 || is_first_beat_;
+    if (!is_turn && saved < share_of(kSlotNs)) return 0;
+    return std::min(saved, share_of(kBeatNs * (is_turn ? age->beats : 1)));
+}
+
+// A window in which nothing was paid is as good as a new one.
+void WindowSlots::go_on(const Moment& now, const Spent& spent) {
+    if (now.mono_ns <= from_ns_ || paid_since_open_ns(spent) > 0) return;
+    earns_from_ns_ = now.mono_ns;
+    allowance_ns_ = std::max(allowance_ns(now.mono_ns), share_of(kBeatNs));
 }
 
 void WindowSlots::plan_beat(const Moment& now, const Spent& spent) {
     const int64_t ahead_ns = now.real_ns - now.mono_ns;
     const int64_t from_ns = std::max(beat_ * kBeatNs - ahead_ns, now.mono_ns + kNoticeNs);
-    const Age* age = kAges;
-    while (age->until_ns <= from_ns - began_ns_ && age->until_ns < kYoungNs) ++age;
-    const int64_t saved = saved_ns(from_ns);
-    if ((beat_ % age->beats != 0 && !is_first_beat_) || saved <= 0) return;
-    allowance_ns_ = saved;
+    const int64_t allowance = allowance_ns(from_ns);
+    if (allowance <= 0) return;
+    allowance_ns_ = allowance;
+    earns_from_ns_ = from_ns;
     ever_before_ns_ = spent.ever_ns;
     own_before_ns_ = spent.own_ever_ns;
     const int64_t slot = slot_at(from_ns + ahead_ns);
@@ -149,12 +165,12 @@ int64_t WindowSlots::paid_since_open_ns(const Spent& spent) const {
 bool WindowSlots::is_spent(const Moment& now, const Spent& spent) const {
     if (budget_share_ >= 1) return false;
     if (!is_young_) return spent.busiest_ns >= allowance_ns_;
-    return paid_since_open_ns(spent) >= allowance_ns_ + share_of(now.mono_ns - from_ns_);
+    return paid_since_open_ns(spent) >= allowance_ns_ + share_of(now.mono_ns - earns_from_ns_);
 }
 
 // How long what is allowed lasts at the pace so far; what a young run is allowed grows meanwhile.
 int64_t WindowSlots::lasts_ns(const Moment& now, const Spent& spent) const {
-    const int64_t open_for_ns = now.mono_ns - from_ns_;
+    const int64_t open_for_ns = now.mono_ns - (is_young_ ? earns_from_ns_ : from_ns_);
     const int64_t paid_ns = is_young_ ? paid_since_open_ns(spent) : spent.busiest_ns;
     if (!is_open_ || budget_share_ >= 1 || paid_ns <= 0 || open_for_ns <= 0) return kForEver;
     const int64_t earned_ns = is_young_ ? share_of(open_for_ns) : 0;

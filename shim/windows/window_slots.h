@@ -75,6 +75,8 @@ class WindowSlots {
     void learn(const std::vector<ThreadLoad>& loads);
     void plan_slot(const Moment& now, int64_t slot, const Spent& spent);
     bool is_new_beat(const Moment& now);
+    int64_t allowance_ns(int64_t from_ns) const;
+    void go_on(const Moment& now, const Spent& spent);
     void plan_beat(const Moment& now, const Spent& spent);
     void open(int64_t from_ns, int64_t until_ns, int64_t slot, int64_t slot_end_ns, const Spent& spent);
     void begin_piece(int64_t slot, int64_t from_ns, int64_t end_ns, const Spent& spent);
@@ -105,8 +107,10 @@ class WindowSlots {
     bool is_young_ = true;
     int64_t beat_ = kNoSlot;  // the newest that was looked at
     bool is_first_beat_ = true;
-    // Of a young run: what it has paid for windows that are over, and what it had when this one began.
+    // Of a young run: what it has paid for windows that are over, what it had when this one began, and since
+    // when this one earns.
     int64_t paid_ns_ = 0;
+    int64_t earns_from_ns_ = 0;
     int64_t ever_before_ns_ = 0;
     int64_t own_before_ns_ = 0;
     Piece piece_ = {};
