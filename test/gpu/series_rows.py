@@ -6,7 +6,6 @@ before does not name is told, with what it brought, and is not wrong. Wrong is w
 """
 import pathlib
 import sys
-import tempfile
 
 import machine as m
 
@@ -28,14 +27,14 @@ def check_series(machine, series, changes, options):
     """series: the module of a series; changes: what it is a series of; options: of its script."""
     demand_pytorch(machine)
     runs, ended = [], None
-    with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
-        for number in range(len(changes)):
-            try:
-                runs.append(one_run(machine, series, number, folder, options))
-            except (m.OutOfTime, m.Skip) as end:
-                ended = end
-                break
-            yield row_of(series, changes, runs)
+    folder = machine.folder()
+    for number in range(len(changes)):
+        try:
+            runs.append(one_run(machine, series, number, folder, options))
+        except (m.OutOfTime, m.Skip) as end:
+            ended = end
+            break
+        yield row_of(series, changes, runs)
     if len(runs) > 1:
         yield summed_up(machine, list(runs_table.answers(runs, changes))[:-1])
     if ended:

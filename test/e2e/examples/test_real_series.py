@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -196,6 +197,10 @@ class Machine:
 
     def __init__(self, runs=9, there=(0, "yes\n", "")):
         self.runs, self.there = runs, there
+        self.work = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+
+    def folder(self):
+        return self.work.name
 
     def run(self, command, variables):
         """A command that it does not know is not answered, but run."""

@@ -5,6 +5,7 @@ from series_rows import check_series
 import ladder
 
 ORDER, LIMIT_S = 71, 50
+KEEPS = True  # which finding comes first on another GPU is to be looked at
 
 
 def check(machine):

@@ -7,6 +7,7 @@ from series_rows import check_series
 import series
 
 ORDER, LIMIT_S = 70, 115
+KEEPS = True  # which finding comes first on another GPU is to be looked at
 # A newer GPU than the published one asks for more pictures: as many loaders as there are processors to spare.
 WORKERS = max(8, len(os.sched_getaffinity(0)) - 2)
 
