@@ -12,11 +12,30 @@ struct Piece {
     int64_t begin_ns, end_ns;
     uint64_t signature;
     bool ends_step, has_load;
+    bool is_like_step;  // holds half of what most pieces hold
+    int64_t launches;
+    bool is_alone = false;  // neither a micro-step nor an optimizer's
+
+    int64_t length_ns() const { return end_ns - begin_ns; }
 };
 
 bool has_cue(const Tally& piece, MergeBy by) {
     if (by == MergeBy::nothing) return true;
     return (by == MergeBy::optimizer ? piece.optimizers : piece.collectives) > 0;
+}
+
+// A start-up may hold as much as a step and be followed by more that the anchor cuts: weights that are
+// filled, then copied. Steps begin where one follows the other, if nearly all are like each other from there
+// on.
+void leave_out_start_up(std::vector<Piece>& pieces) {
+    constexpr double kNearlyAll = 0.9;
+    const auto is_like = [](const Piece& piece) { return piece.is_like_step; };
+    const auto first = std::adjacent_find(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+        return a.is_like_step && b.is_like_step;
+    });
+    const auto like = static_cast<double>(std::count_if(first, pieces.end(), is_like));
+    if (first != pieces.end() && like >= kNearlyAll * static_cast<double>(pieces.end() - first))
+        pieces.erase(pieces.begin(), first);
 }
 
 class Cutter {
@@ -39,16 +58,17 @@ class Cutter {
 
     std::vector<Piece> take() {
         if (is_open_) end_piece(last_ns_);
+        leave_out_start_up(pieces_);
         return std::move(pieces_);
     }
 
   private:
     // What the anchor begins before the first real step (weights are copied to the device, too) holds little
     // of what a step holds, and is none.
-    bool is_start_up(const Tally& piece) const {
+    bool is_like_step(const Tally& piece) const {
         constexpr double kOfAStep = 0.5;
-        return pieces_.empty() && static_cast<double>(in_common(piece, period_.typical)) <
-                                      kOfAStep * static_cast<double>(period_.typical.launches);
+        return static_cast<double>(in_common(piece, period_.typical)) >=
+               kOfAStep * static_cast<double>(period_.typical.launches);
     }
 
     struct Place {
@@ -87,9 +107,10 @@ class Cutter {
 
     void end_piece(int64_t end_ns) {
         const Tally piece = running_ - begun_.running;
-        if (is_start_up(piece)) return;
-        pieces_.push_back(
-            {begun_.at_ns, end_ns, piece.signature, has_cue(piece, period_.merge_by), piece.loads > 0});
+        const bool is_like = is_like_step(piece);
+        if (pieces_.empty() && !is_like) return;
+        pieces_.push_back({begun_.at_ns, end_ns, piece.signature, has_cue(piece, period_.merge_by),
+                           piece.loads > 0, is_like, piece.launches});
     }
 
     const Period& period_;
@@ -101,6 +122,12 @@ class Cutter {
     std::vector<Place> starts_;  // where the first step may begin
     std::vector<Piece> pieces_;
 };
+
+int64_t median(std::vector<int64_t>& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
 
 // The signatures that lie in whole groups, so that an evaluation's pieces are not taken for micro-steps.
 std::unordered_set<uint64_t> of_micro_steps(const std::vector<Piece>& pieces, size_t micro_steps) {
@@ -120,6 +147,38 @@ std::unordered_set<uint64_t> of_micro_steps(const std::vector<Piece>& pieces, si
     return result;
 }
 
+void append(Piece& step, const Piece& piece) {
+    step.end_ns = piece.end_ns;
+    step.signature += piece.signature;
+    step.has_load |= piece.has_load;
+    step.launches += piece.launches;
+}
+
+// Where the host also looks at a loss every ten steps, it cuts off a moment and a launch or two, which are no
+// step and no evaluation.
+std::vector<Piece> with_looks_joined(const std::vector<Piece>& steps) {
+    constexpr int64_t kLittle = 20;  // in a step, in time as in launches
+    std::vector<int64_t> lengths_ns, launches;
+    for (const Piece& step : steps) {
+        if (step.is_alone) continue;
+        lengths_ns.push_back(step.length_ns());
+        launches.push_back(step.launches);
+    }
+    if (lengths_ns.empty()) return steps;
+    const int64_t usual_ns = median(lengths_ns), usual_launches = median(launches);
+    const auto is_look = [&](const Piece& step) {
+        return step.is_alone && step.length_ns() * kLittle <= usual_ns &&
+               step.launches * kLittle <= usual_launches;
+    };
+    std::vector<Piece> joined;
+    for (const Piece& step : steps)
+        if (!joined.empty() && is_look(step))
+            append(joined.back(), step);
+        else
+            joined.push_back(step);
+    return joined;
+}
+
 std::vector<Piece> merge(const std::vector<Piece>& pieces, size_t micro_steps) {
     if (micro_steps <= 1) return pieces;
     const auto known = of_micro_steps(pieces, micro_steps);
@@ -129,23 +188,15 @@ std::vector<Piece> merge(const std::vector<Piece>& pieces, size_t micro_steps) {
         const bool is_alone = !piece.ends_step && !known.contains(piece.signature);
         if (in_group == 0 || is_alone) {
             steps.push_back(piece);
+            steps.back().is_alone = is_alone;
         } else {
-            Piece& step = steps.back();
-            step.end_ns = piece.end_ns;
-            step.signature += piece.signature;
-            step.has_load |= piece.has_load;
+            append(steps.back(), piece);
         }
         // An optimizer that is skipped (a loss that overflowed) ends its step all the same.
         ++in_group;
         if (is_alone || piece.ends_step || in_group == micro_steps) in_group = 0;
     }
-    return steps;
-}
-
-int64_t median(std::vector<int64_t>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+    return with_looks_joined(steps);
 }
 
 }  // namespace
