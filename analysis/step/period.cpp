@@ -141,6 +141,9 @@ Period found(const Reading& reading, const std::vector<Trial>& trials, const Cou
 Period choose(const std::vector<Reading>& fitting, const std::vector<Trial>& trials, const Counted& counted) {
     const Reading& finest = fitting.front();
     for (const Reading& reading : fitting) {
+        const auto is_decided_by = [&](const Reading& other) { return decides(other, reading); };
+        if (undecided_lag(reading) != 0 && std::any_of(fitting.begin(), fitting.end(), is_decided_by))
+            continue;
         const bool begins = reading.has_copies() || reading.has_optimizers();
         // A program may also look only every ten steps: a sync alone does not say that what is finer are
         // layers.

@@ -34,6 +34,9 @@ struct Token {
     // known.
     int64_t bytes = -1;
     int64_t blocks = 0;  // of a kernel; 0: not known
+    // A matrix product, a convolution or attention by its name: a model's work, which no optimizer step alone
+    // has.
+    bool is_product = false;
 };
 
 // Gives every token of the run to what it is handed, in order of time, and the same again when called again:

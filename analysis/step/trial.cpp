@@ -62,6 +62,7 @@ void Trial::end_piece(const Tally& piece, int64_t from, int64_t to) {
     with_copies_ += piece.copies > 0;
     with_optimizers_ += piece.optimizers > 0;
     with_syncs_ += piece.syncs > 0;
+    with_products_ += piece.products > 0;
     optimizers_.next(piece.optimizers > 0);
     collectives_.next(piece.collectives > 0);
     const int64_t larger = std::max(piece.launches, last_.launches);

@@ -71,7 +71,7 @@ class Tokens {
     struct OfShape {
         bool is_known = false;
         int64_t hash = 0, name = 0;
-        bool is_optimizer = false, is_collective = false;
+        bool is_optimizer = false, is_collective = false, is_product = false;
         Purpose purpose = {};
         int64_t blocks = 0;
     };
@@ -102,6 +102,7 @@ class Tokens {
         token.hash = shape.hash;
         token.name = shape.name;
         token.is_optimizer = shape.is_optimizer;
+        token.is_product = shape.is_product;
         token.purpose = shape.purpose;
         token.blocks = shape.blocks;
         if (call.type == OperationClass::comm || shape.is_collective) token.kind = TokenKind::collective;
@@ -136,6 +137,11 @@ class Tokens {
                 .weighs = facts.family == KernelFamily::softmax};
     }
 
+    static bool is_product(KernelFamily family) {
+        return family == KernelFamily::gemm || family == KernelFamily::convolution ||
+               family == KernelFamily::attention;
+    }
+
     // By what a launch of it runs, where that is recorded.
     Purpose of_graph(int64_t id) const {
         Purpose purpose;
@@ -156,6 +162,7 @@ class Tokens {
                 name,
                 family == KernelFamily::optimizer,
                 family == KernelFamily::comm,
+                is_product(family),
                 purpose_of(shape->second.kernel),
                 shape->second.blocks};
     }

@@ -14,6 +14,35 @@ Steps detected(const MadeRun& run) { return find_steps(run.source(), {}); }
 
 }  // namespace
 
+TEST_CASE("an optimizer that goes through the parameters one by one hides no step", "[step]") {
+    for (const int parameters : {8, 32, 120}) {
+        std::string step = "hMaMaMdMdMe";
+        for (int i = 0; i < parameters; ++i) step += "pqrtuvo";
+        MadeRun run;
+        run.play("iii");
+        const auto truth = run.repeat(step + "s", 40);
+        const Steps found = detected(run);
+        INFO(parameters << ": " << found.why);
+        CHECK(begins(found) == truth);
+    }
+}
+
+TEST_CASE("steps of which some have a model's work once more are steps", "[step]") {
+    //  forward, backward | a look at each gradient | optimizer | in every fifth: accuracy
+    const std::string forward = "MaMbMaMbMaMbMk", backward = "BMaBMbBMaBMbBMz", looks = "nsnsnsnsnsnsnsns";
+    for (const int every : {3, 5}) {
+        MadeRun run;
+        std::vector<int64_t> truth;
+        for (int i = 0; i < 60; ++i) {
+            truth.push_back(run.play(forward + backward + looks + "oos"));
+            if (i % every == 0) run.play(forward + "ys");
+        }
+        const Steps found = detected(run);
+        INFO(every << ": " << found.why);
+        CHECK(found.steps.size() == truth.size());
+    }
+}
+
 TEST_CASE("what the anchor cuts of a start-up behind something like a step is left out", "[step]") {
     //  forward, backward, and the optimizer's state is filled | k k k k k | k a b d … | k a b d …
     MadeRun run;
