@@ -11,11 +11,13 @@ namespace {
 constexpr double kConfidence = 0.80;  // less is a guess
 constexpr double kMostOfRun = 0.50;   // of all launches must lie in what is explained
 constexpr size_t kTrials = 16;
+constexpr int64_t kFewestInLoop = 20;  // steps, behind a start-up that has most of the launches
+constexpr int64_t kMostWarmUp = 3;     // steps like them before
 
 struct Counted {
     Candidates candidates;
     std::map<int32_t, int64_t> lanes;
-    int64_t launches = 0;
+    int64_t launches = 0, optimizers = 0, graphs = 0;
     std::optional<int32_t> lead_lane() const {
         const auto most = std::max_element(lanes.begin(), lanes.end(),
                                            [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -30,6 +32,8 @@ Counted count(const TokenSource& source) {
         counted.candidates.add(token, keys.of(token));
         if (token.kind == TokenKind::sync) return;
         ++counted.launches;
+        counted.optimizers += token.is_optimizer;
+        counted.graphs += token.kind == TokenKind::graph;
         if (token.kind != TokenKind::copy_h2d) ++counted.lanes[token.lane];
     });
     return counted;
@@ -48,7 +52,7 @@ std::vector<Trial> try_all(const TokenSource& source, const Counted& counted) {
         const KeySet set = keys.of(token);
         for (Trial& trial : trials)
             if (set.key[static_cast<size_t>(trial.anchor().kind)] == trial.anchor().key)
-                trial.begin_piece(trial.is_lead_lane() ? of_lead : all);
+                trial.begin_piece(trial.is_lead_lane() ? of_lead : all, token.at_ns);
         all.add(token, std::nullopt);
         if (lead) of_lead.add(token, lead);
     });
@@ -129,6 +133,9 @@ Period found(const Reading& reading, const std::vector<Trial>& trials, const Cou
     period.is_found = true;
     period.micro_steps = reading.micro_steps;
     period.merge_by = reading.merge_by;
+    period.span_ns = reading.trial->span_ns();
+    period.steps = reading.steps();
+    period.begins_plainly = reading.has_copies() || reading.has_optimizers() || reading.has_syncs();
     period.typical = reading.trial->typical();
     period.early = reading.trial->early();
     if (is_lead)
@@ -177,15 +184,86 @@ std::string in_words(const Candidate& anchor) {
     return anchor.preference() > 0 ? "the kernel that follows the sync" : "a kernel";
 }
 
-Period find_period(const TokenSource& source) {
-    const Counted counted = count(source);
-    const std::vector<Trial> trials = of_run(try_all(source, counted), counted);
+namespace {
+
+Period period_of(const std::vector<Trial>& trials, const Counted& counted) {
     std::vector<Reading> fitting;
     for (const Trial& trial : trials)
         if (const Reading reading = read(trial); fits(reading)) fitting.push_back(reading);
     if (fitting.empty()) return refused(why_none(trials));
     std::sort(fitting.begin(), fitting.end(), is_finer);
     return choose(fitting, trials, counted);
+}
+
+// The begin of the loop that the rest of the run consists of, however much comes before it.
+std::optional<int64_t> loop_of(const std::vector<Trial>& trials, const Counted& counted) {
+    std::optional<int64_t> from_ns;
+    for (const Trial& trial : trials)
+        for (size_t lag = 1; lag <= Trial::kLags; ++lag) {
+            const Ending& ending = trial.ending(lag);
+            if (is_single_launch(trial) || ending.pieces() < kFewestInLoop) continue;
+            if (ending.explained_share(launches_read(trial.is_lead_lane(), counted)) < Trial::kExplained)
+                continue;
+            from_ns = std::min(from_ns.value_or(INT64_MAX), ending.from_ns());
+        }
+    return from_ns;
+}
+
+// How often something much like a step of the loop comes before it. A few may be steps that warm it up.
+int64_t steps_in(const TokenSource& before, const Period& loop) {
+    int64_t steps = 0;
+    bool is_open = false;
+    Tally running, begun;
+    Keys keys;
+    before([&](const Token& token) {
+        if (keys.of(token).key[static_cast<size_t>(loop.anchor.kind)] == loop.anchor.key) {
+            steps += is_open && is_near(running - begun, loop.typical);
+            is_open = true;
+            begun = running;
+        }
+        running.add(token, loop.lead_lane);
+    });
+    return steps;
+}
+
+Period find(const TokenSource& source, int loops);
+
+// Start-up is less regular, or shorter. A program that trained before does something else now, unless graphs
+// hide how it does it.
+bool is_start_up(const TokenSource& before, const Period& loop, const Counted& in_loop, int loops) {
+    if (steps_in(before, loop) > kMostWarmUp) return false;
+    if (in_loop.optimizers + in_loop.graphs == 0 && count(before).optimizers > 0) return false;
+    const Period other = find(before, loops - 1);
+    return !other.is_found || other.span_ns < loop.span_ns;
+}
+
+// What repeats from `from_ns` on, judged as if the run had begun there.
+Period behind_start_up(const TokenSource& source, int64_t from_ns, int loops) {
+    const TokenSource rest = within(source, from_ns, INT64_MAX);
+    const Counted counted = count(rest);
+    Period period = period_of(of_run(try_all(rest, counted), counted), counted);
+    if (!period.is_found || !period.begins_plainly || period.steps < kFewestInLoop) return {};
+    if (!is_start_up(within(source, INT64_MIN, from_ns), period, counted, loops)) return {};
+    period.from_ns = from_ns;
+    return period;
+}
+
+Period find(const TokenSource& source, int loops) {
+    const Counted counted = count(source);
+    const std::vector<Trial> trials = try_all(source, counted);
+    Period period = period_of(of_run(trials, counted), counted);
+    if (period.is_found || loops == 0) return period;
+    const auto from_ns = loop_of(trials, counted);
+    if (!from_ns) return period;
+    Period loop = behind_start_up(source, *from_ns, loops);
+    return loop.is_found ? loop : period;
+}
+
+}  // namespace
+
+Period find_period(const TokenSource& source) {
+    constexpr int kLoops = 2;  // that and one before it, which may outweigh it
+    return find(source, kLoops);
 }
 
 }  // namespace gpushim::analysis

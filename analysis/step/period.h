@@ -1,6 +1,7 @@
 // What a run repeats: the anchor whose occurrences begin its steps, or why none can be named. Calls the
-// source twice and keeps nothing of it but bounded tables. Refuses rather than guesses: below a confidence of
-// 0.8, or where two periods fit and nothing tells which is the step, there is none. One thread.
+// source twice, or up to fourteen times where it looks behind a start-up, and keeps nothing of it but bounded
+// tables. Refuses rather than guesses: below a confidence of 0.8, or where two periods fit and nothing tells
+// which is the step, there is none. One thread.
 #pragma once
 
 #include <string>
@@ -16,9 +17,13 @@ struct Period {
     std::optional<int32_t> lead_lane;  // signatures are of this lane's operations only
     int micro_steps = 1;               // anchors in one step
     MergeBy merge_by = MergeBy::nothing;
-    double confidence = 0;  // 0 to 1
-    Tally typical;          // what lies between two anchors, most often
-    Tally early;            // and the first time it was like the one before
+    double confidence = 0;        // 0 to 1
+    bool begins_plainly = false;  // each step has an input, an optimizer or a sync
+    double steps = 0;
+    int64_t from_ns = INT64_MIN;  // where the loop begins: what is before it is start-up
+    int64_t span_ns = 0;          // from the first anchor to the last
+    Tally typical;                // what lies between two anchors, most often
+    Tally early;                  // and the first time it was like the one before
 };
 
 std::string in_words(const Candidate& anchor);

@@ -20,7 +20,7 @@ Steps detect(const TokenSource& source, const TokenSource& beginning) {
     result.why = period.why;
     result.confidence = period.confidence;
     if (!period.is_found) return result;
-    result.steps = cut_at_anchor(source, period);
+    result.steps = cut_at_anchor(within(source, period.from_ns, INT64_MAX), period);
     if (!result.steps.empty()) {
         result.steps.back().is_left_out = true;
         result.steps.back().why_left_out = kNoEnd;

@@ -43,4 +43,13 @@ struct Token {
 // a run has up to 100 million, so nobody keeps them.
 using TokenSource = std::function<void(const std::function<void(const Token&)>&)>;
 
+// Of a source those from one time up to another.
+inline TokenSource within(const TokenSource& source, int64_t from_ns, int64_t until_ns) {
+    return [&source, from_ns, until_ns](const std::function<void(const Token&)>& take) {
+        source([&](const Token& token) {
+            if (token.at_ns >= from_ns && token.at_ns < until_ns) take(token);
+        });
+    };
+}
+
 }  // namespace gpushim::analysis

@@ -19,16 +19,18 @@ int CueDistance::usual() const {
     return static_cast<int>(most - times_.begin());
 }
 
-void Trial::begin_piece(const Tally& running) {
+void Trial::begin_piece(const Tally& running, int64_t at_ns) {
     if (has_begun_) {
         const Tally piece = running - begun_;
+        const int64_t from = begun_.launches, from_ns = begun_ns_;
         if (ends_start_up(piece)) *this = without_pieces(begun_);
-        end_piece(piece, begun_.launches, running.launches);
+        end_piece(piece, {piece.signature, from, running.launches, from_ns});
     } else {
         before_ = running.launches;
     }
     has_begun_ = true;
     begun_ = running;
+    begun_ns_ = at_ns;
 }
 
 // A piece that outweighs all before it: a model's weights, for one, go to the device in as many copies, and
@@ -43,9 +45,9 @@ Trial Trial::without_pieces(const Tally& from) const {
     return same;
 }
 
-void Trial::end_piece(const Tally& piece, int64_t from, int64_t to) {
+void Trial::end_piece(const Tally& piece, const Recent& ended) {
     const auto place = [](int64_t number) { return static_cast<size_t>(number) % (kLags + 1); };
-    Recent& now = recent_[place(pieces_)] = {piece.signature, from, to, 0};
+    Recent& now = recent_[place(pieces_)] = ended;
     for (size_t lag = 1; lag <= kLags && static_cast<int64_t>(lag) <= pieces_; ++lag) {
         Recent& before = recent_[place(pieces_ - static_cast<int64_t>(lag))];
         if (before.signature != now.signature) continue;
@@ -65,6 +67,7 @@ void Trial::end_piece(const Tally& piece, int64_t from, int64_t to) {
     with_products_ += piece.products > 0;
     optimizers_.next(piece.optimizers > 0);
     collectives_.next(piece.collectives > 0);
+    if (pieces_ == 0) first_ns_ = ended.from_ns;
     const int64_t larger = std::max(piece.launches, last_.launches);
     if (larger > 0) alike_ += static_cast<double>(in_common(piece, last_)) / static_cast<double>(larger);
     last_ = piece;
@@ -99,6 +102,7 @@ void Trial::explain(Recent& piece, size_t lag) {
     of.launches += piece.to - piece.from;
     of.from = of.from < 0 ? piece.from : std::min(of.from, piece.from);
     of.to = std::max(of.to, piece.to);
+    of.ending.add(piece.from, piece.to, piece.from_ns);
 }
 
 double Trial::launches_per_piece() const { return share(static_cast<double>(covered_launches())); }

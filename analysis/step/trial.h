@@ -15,6 +15,7 @@
 #include <array>
 
 #include "candidates.h"
+#include "ending.h"
 #include "tally.h"
 
 namespace gpushim::analysis {
@@ -36,7 +37,7 @@ class Trial {
     static constexpr size_t kLags = 32;
     static constexpr double kExplained = 0.90;  // of the launches, by a period that is one
     Trial(const Candidate& anchor, bool is_lead_lane) : anchor_(anchor), is_lead_lane_(is_lead_lane) {}
-    void begin_piece(const Tally& running);
+    void begin_piece(const Tally& running, int64_t at_ns);
 
     const Candidate& anchor() const { return anchor_; }
     bool is_lead_lane() const { return is_lead_lane_; }
@@ -50,6 +51,9 @@ class Trial {
     double explained_share(size_t lag) const;
     double same_share(size_t lag) const;  // without those that are only nearly the same
     int64_t explained_launches(size_t lag) const { return lags_[lag - 1].launches; }
+    // What the period explains of the end of the run, as if the run had begun there.
+    const Ending& ending(size_t lag) const { return lags_[lag - 1].ending; }
+    int64_t span_ns() const { return begun_ns_ - first_ns_; }  // from its first piece to its last
     size_t best_lag() const;  // the shortest that explains enough, else the one that explains most
     double share_with_copies() const { return share(with_copies_); }
     double share_with_optimizers() const { return share(with_optimizers_); }
@@ -68,15 +72,16 @@ class Trial {
   private:
     struct Lag {
         int64_t launches = 0, from = -1, to = 0;
+        Ending ending;
     };
     struct Recent {
         uint64_t signature = 0;
-        int64_t from = 0, to = 0;
+        int64_t from = 0, to = 0, from_ns = 0;
         uint32_t explained = 0;  // bit by lag
     };
     bool ends_start_up(const Tally& piece) const;
     Trial without_pieces(const Tally& from) const;
-    void end_piece(const Tally& piece, int64_t from, int64_t to);
+    void end_piece(const Tally& piece, const Recent& ended);
     void compare_lengths(const Tally& piece);
     void vote(const Tally& piece);
     void explain(Recent& piece, size_t lag);
@@ -86,6 +91,7 @@ class Trial {
     bool is_lead_lane_;
     bool has_begun_ = false, is_last_near_ = false;
     int64_t nearly_ = 0;
+    int64_t begun_ns_ = 0, first_ns_ = 0;
     Tally begun_, last_, typical_, early_;
     int64_t before_ = 0, pieces_ = 0, votes_ = 0;
     double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, with_products_ = 0;
