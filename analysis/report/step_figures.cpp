@@ -1,5 +1,6 @@
 #include "step_figures.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "../text/units.h"
@@ -53,6 +54,18 @@ void read_left_out(const ReportSource& source, ShownSteps& steps) {
     if (query.step()) steps.left_out = query.maybe(0);
 }
 
+void read_place(const ReportSource& source, ShownSteps& steps) {
+    Query place = source.run.prepare(
+        "SELECT max(s.begin_ns + s.dur_ns) - min(s.begin_ns) AS span, min(s.begin_ns) - r.first_ns,"
+        " r.last_ns - r.first_ns FROM step s JOIN rank r ON r.rank_id = s.rank_id"
+        " WHERE coalesce(r.steps_source, 'none') <> 'none' GROUP BY s.rank_id ORDER BY span DESC, s.rank_id");
+    if (!place.step() || place.is_null(0) || place.is_null(2) || place.number(2) <= 0) return;
+    steps.span_ns = place.number(0);
+    steps.before_ns = std::max<int64_t>(0, place.number(1));
+    steps.run_share =
+        std::min(1.0, static_cast<double>(place.number(0)) / static_cast<double>(place.number(2)));
+}
+
 void read_source(const ReportSource& source, ShownSteps& steps) {
     Query query = source.run.prepare(
         "SELECT steps_source, steps_anchor, steps_confidence, steps_why FROM rank"
@@ -93,6 +106,7 @@ ShownSteps read_step_figures(const ReportSource& source) {
     read_lengths(source, steps);
     read_undisturbed(source, steps);
     read_left_out(source, steps);
+    read_place(source, steps);
     read_samples(source, steps);
     return steps;
 }

@@ -15,6 +15,10 @@ struct ShownSteps {
     std::optional<int64_t> undisturbed_ns;      // the median of timed ones, without our events
     std::optional<double> samples, confidence;  // samples of a step, all ranks
     std::string source = "none", anchor, why;
+    // From the first step's begin to the last one's end, and what is before it; of the rank of which that is
+    // most.
+    std::optional<int64_t> span_ns, before_ns;
+    std::optional<double> run_share;  // of the time of all calls
 
     std::optional<double> samples_per_s() const;
 };

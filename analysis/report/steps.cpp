@@ -21,6 +21,15 @@ std::string basis_text(const ShownSteps& steps, const ReportSource& source) {
            confidence + ")";
 }
 
+// What the figures of steps are not of.
+std::string place_text(const ShownSteps& steps) {
+    char share[16];
+    std::snprintf(share, sizeof share, "%.0f %%", 100 * *steps.run_share);
+    return "they take " + duration_text(static_cast<double>(*steps.span_ns)) + ", " + share +
+           " of the run, from " + duration_text(static_cast<double>(*steps.before_ns)) +
+           " on; the rest of it is in no figure of a step";
+}
+
 void write_text(const ShownSteps& steps, const ReportSource& source, Report& report) {
     if (!steps.median_ns) {
         const int64_t left_out = steps.left_out.value_or(0);
@@ -43,6 +52,9 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
                 duration_text(static_cast<double>(*steps.p95_ns)) + " p95" + mean + "   " +
                 (hang_of(source) ? "until nothing moved any more" : rates));
     report.line("           " + basis_text(steps, source));
+    constexpr double kSmallPart = 0.5;
+    if (steps.run_share.value_or(1) < kSmallPart && !source.is_part_of_run())
+        report.line("           " + place_text(steps));
     constexpr double kWorthSaying = 0.01;
     if (steps.undisturbed_ns && static_cast<double>(*steps.undisturbed_ns) < (1 - kWorthSaying) * median_ns)
         report.line("           with our events in it; without them, as all of GPU and IDLE below, " +
@@ -58,6 +70,7 @@ void write(const ReportSource& source, Report& report) {
     const ShownSteps& steps = step_figures(source);
     write_text(steps, source, report);
     const std::string none = !steps.why.empty() && !source.options.redact ? steps.why : "no steps were found";
+    const std::string no_place = steps.median_ns ? "when the run began and ended is not recorded" : none;
     const auto anchor =
         steps.anchor.empty() ? std::nullopt : std::optional(source.json_name("anchor", steps.anchor));
     report.json.set(
@@ -72,6 +85,9 @@ void write(const ReportSource& source, Report& report) {
             .maybe("mean_ns", steps.mean_ns, none)
             .maybe("undisturbed_median_ns", steps.undisturbed_ns,
                    steps.median_ns ? "no step was timed as a whole" : none)
+            .maybe("span_ns", steps.span_ns, no_place)
+            .maybe("before_ns", steps.before_ns, no_place)
+            .maybe("run_share", steps.run_share, no_place)
             .maybe("samples_per_s", steps.samples_per_s(),
                    steps.median_ns ? "the number of samples in a step is not known: give --samples-per-step"
                                    : none)

@@ -1,0 +1,47 @@
+// What the report says of the part of the run that steps are.
+#include <sqlite3.h>
+#include <catch2/catch.hpp>
+
+#include "made_run.h"
+
+namespace report_steps_test {
+
+using namespace made;
+using Catch::Contains;
+
+namespace {
+
+Report report_of(const MadeRun& made, const std::string& change) {
+    sqlite3* base = nullptr;
+    REQUIRE(sqlite3_open(made.place().c_str(), &base) == SQLITE_OK);
+    CHECK(sqlite3_exec(base, change.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(base);
+    const Database run = made.open();
+    return write_report({run, nullptr, {}});
+}
+
+}  // namespace
+
+//  run     |                  8 s                              |
+//  steps                             |   100 of 20 ms   |         from 5 s on
+TEST_CASE("where steps are a small part of the run, the report says which", "[report]") {
+    RunShape shape;
+    shape.all_steps = 100;
+    const MadeRun made(shape);
+    const Report report = report_of(made, "UPDATE rank SET first_ns = -5000000000, last_ns = 3000000000");
+    INFO(text_of(report));
+    CHECK_THAT(text_of(report),
+               Contains("they take 2.00 s, 25 % of the run, from 5.00 s on; the rest of it is in no figure"));
+    CHECK(value(report, "steps.before_ns") == "5000000000");
+    CHECK(std::stod(value(report, "steps.run_share")) == Approx(0.25).epsilon(0.01));
+
+    const Report most = report_of(made, "UPDATE rank SET first_ns = 0");
+    CHECK_THAT(text_of(most), !Contains("they take"));
+    CHECK(std::stod(value(most, "steps.run_share")) == Approx(0.667).epsilon(0.01));
+    const Report unknown = report_of(made, "UPDATE rank SET first_ns = NULL");
+    CHECK_THAT(text_of(unknown), !Contains("they take"));
+    CHECK(value(unknown, "steps.run_share") == "");
+    CHECK(unexplained(unknown) == "");
+}
+
+}  // namespace report_steps_test
