@@ -257,6 +257,27 @@ Call Replay::next(const Call& call, bool in_span) {
     return would;
 }
 
+// What is known of a thread while its calls are moved, in order.
+class MovedThread {
+  public:
+    // Nobody overtakes himself.
+    void take(Call& would) {
+        last_enter_ns_ = would.enter_ns = std::max(would.enter_ns, last_enter_ns_);
+        would.exit_ns = std::max(would.exit_ns, would.enter_ns);
+    }
+    // A thread that was in no call while others saved time is in none for less.
+    void end_gap(std::vector<Call>& calls, size_t at, const Call& would) {
+        if (would.kind == CallKind::inside) return;  // a moment in the gap
+        if (gap_ != kNone) calls[gap_].exit_ns = std::min(calls[gap_].exit_ns, would.enter_ns);
+        gap_ = would.kind == CallKind::host_gap ? at : kNone;
+    }
+
+  private:
+    static constexpr size_t kNone = SIZE_MAX;
+    int64_t last_enter_ns_ = INT64_MIN;
+    size_t gap_ = kNone;  // the last one, of which the end is not certain
+};
+
 bool runs_on(const Call& call, std::span<const Lane> lanes, int64_t device_id) {
     return call.kind == CallKind::operation && call.timed && call.lane != kNoLane &&
            lanes[static_cast<size_t>(call.lane)].device_id == device_id;
@@ -288,14 +309,14 @@ Undisturbed undisturb(std::vector<Call> calls, size_t before, size_t behind, std
     for (const DeviceSpan& one : spans) ends.emplace_back(one.span);
     const size_t inside_end = calls.size() - behind;
     Undisturbed result = {{}, before, behind, {}, {}};
-    std::unordered_map<int64_t, int64_t> last_enter_ns;  // by thread: nobody overtakes himself
+    std::unordered_map<int64_t, MovedThread> threads;
     for (size_t i = 0; i < calls.size(); ++i) {
         Call would = replay.next(calls[i], i >= before);
         for (size_t device = 0; device < spans.size(); ++device)
             if (runs_on(calls[i], lanes, spans[device].device_id)) ends[device].take(calls[i], would);
-        int64_t& last_ns = last_enter_ns.try_emplace(would.thread_id, INT64_MIN).first->second;
-        last_ns = would.enter_ns = std::max(would.enter_ns, last_ns);
-        would.exit_ns = std::max(would.exit_ns, would.enter_ns);
+        MovedThread& thread = threads[would.thread_id];
+        thread.take(would);
+        thread.end_gap(calls, i, would);
         if (i >= before && i < inside_end) result.shifts.push_back({calls[i].enter_ns, would.enter_ns});
         calls[i] = would;
     }

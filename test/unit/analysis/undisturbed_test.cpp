@@ -257,6 +257,24 @@ TEST_CASE("calls of the host come as much earlier as their thread does", "[undis
     CHECK(would.calls[4].enter_ns == 300'000 - saved_ns);
 }
 
+//  thread 1   rec[L ]rec               rec[L ]rec
+//  thread 2               ──── gap ────            [L ]      the gap ends where its next call begins
+TEST_CASE("a thread that is in no call while another saves time is in none for less", "[undisturbed]") {
+    const std::vector<Call> calls = {
+        ran(launch(0, 1'500, 5'500, 2), 9'500, 10'500, 2),
+        other(CallKind::host_gap, kNoLane, kNoTarget, 7'000, 200'000, 2),
+        ran(launch(0, 100'000, 104'000, 1), 108'000, 109'000, 2),
+        ran(launch(0, 110'000, 114'000, 1), 118'000, 119'000, 2),
+        ran(launch(0, 200'000, 204'000, 2), 208'000, 209'000, 2),
+    };
+    const Undisturbed would = undisturb(calls, 0, 0, lanes(1), kCost, {});
+    REQUIRE(would.calls.size() == 5);
+    // One event before it, two around each launch before that.
+    CHECK(would.calls[4].enter_ns == 200'000 - 3 * 3'000 - 1'500);
+    CHECK(would.calls[1].enter_ns == 7'000 - 3'000);
+    CHECK(would.calls[1].exit_ns == would.calls[4].enter_ns);
+}
+
 //  thread 1   L─────┐                  |m       would come 3 us earlier, before thread 2's
 //  thread 2     L─────┐        m       |
 TEST_CASE("what is behind the span stays behind it", "[undisturbed]") {
