@@ -129,7 +129,7 @@ std::string Situation::seen_in(Causes causes) const {
     constexpr int64_t kFewest = 3;
     const auto places = python_places(run_, &causes, 1);
     if (places.empty() || places[0].samples < kFewest) return {};
-    return "by " + places[0].count_text() + " in " + places[0].name();
+    return "by " + places[0].count_text() + " in " + places[0].name() + places[0].inside_text();
 }
 
 std::vector<Evidence> Situation::gaps_of(Causes causes) const {

@@ -147,6 +147,7 @@ void write_python(const ReportSource& source, Report& report) {
     std::string text;
     int told = 0;
     for (PythonPlace place : places) {
+        const std::string inside = source.json_name("function", place.inside);
         all.push(Facts()
                      .known("file", source.json_name("path", place.file))
                      .known("function", source.json_name("function", place.function))
@@ -154,14 +155,17 @@ void write_python(const ReportSource& source, Report& report) {
                      .known("idle_share", place.idle_share)
                      .known("samples", place.samples)
                      .known("of_samples", place.of_samples)
+                     .maybe("inside", place.inside.empty() ? std::nullopt : std::optional(inside),
+                            "it called into no library, or into several places of them")
                      .json());
         if (told == 2 || place.idle_share < kWorthALine) continue;
         if (source.options.redact) {
             place.file = source.name("path", place.file);
             place.function = source.name("function", place.function);
+            place.inside.clear();
         }
         text += (told++ == 0 ? "" : ", ") + figure_text("%.0f", 100 * place.idle_share) + " % " +
-                place.name() + ", " + place.count_text();
+                place.name() + place.inside_text() + ", " + place.count_text();
     }
     report.json.set("idle_python", places.empty() ? Json() : std::move(all));
     if (places.empty())

@@ -21,17 +21,24 @@ constexpr Word kWords[] = {
 
 struct Code {
     std::string file, function;
-    bool is_own;
+    bool is_own, is_installed;
     std::optional<PythonDoes> told;
 };
 
 // As far as a stack was walked, from the outermost line.
 struct Walked {
-    int32_t own = -1;  // the innermost line of own code; -1: none
+    int32_t own = PythonPlaceIn::kNoLine;     // the innermost line of own code
+    int32_t inside = PythonPlaceIn::kNoLine;  // of what that called
+    bool inside_installed = false;
     bool loads = false;
     PythonDoes does = PythonDoes::untold;
     bool own_does = false;  // own code says so
 };
+
+bool is_installed_code(std::string_view file) {
+    return file.find("/site-packages/") != std::string_view::npos ||
+           file.find("/dist-packages/") != std::string_view::npos;
+}
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -54,7 +61,14 @@ std::string_view behind_last(char mark, std::string_view text) {
 // What is loaded inside of a callback is loaded, and what a loader logs is loading. A library that calls code
 // of the program has it do something else; the program's own callback is all that it calls.
 void walk_on(Walked& here, const Code& code, int32_t line) {
-    if (code.is_own) here.own = line;
+    if (code.is_own) {
+        here.own = line;
+        here.inside = PythonPlaceIn::kNoLine;
+        here.inside_installed = false;
+    } else if (code.is_installed || !here.inside_installed) {
+        here.inside = line;
+        here.inside_installed = code.is_installed;
+    }
     here.loads = here.loads || code.told == PythonDoes::loads;
     if (code.told && code.told != PythonDoes::loads) {
         here.does = *code.told;
@@ -90,9 +104,11 @@ PythonLines python_lines_of(const Database& base) {
     Query code_rows = base.prepare("SELECT id, file, function FROM python_code");
     while (code_rows.step()) {
         const std::string file = code_rows.text(1), function = code_rows.text(2);
-        codes[code_rows.number(0)] = {file, function, is_own_code(file), told_by(file, function)};
+        codes[code_rows.number(0)] = {file, function, is_own_code(file), is_installed_code(file),
+                                      told_by(file, function)};
     }
     std::map<std::tuple<int64_t, int64_t, bool>, int32_t> known;
+    std::map<std::pair<int32_t, int32_t>, int32_t> known_places;
     std::unordered_map<int64_t, Walked> walked;
     // Callers come before what they call.
     Query frames = base.prepare("SELECT id, caller_id, code_id, line FROM python_frame ORDER BY id");
@@ -107,8 +123,14 @@ PythonLines python_lines_of(const Database& base) {
         Walked here = caller != walked.end() ? caller->second : Walked{};
         walk_on(here, code->second, place->second);
         walked[frames.number(0)] = here;
-        result.of_frame[frames.number(0)] = {here.own >= 0 ? here.own : place->second,
-                                             here.loads ? PythonDoes::loads : here.does};
+        const bool has_own = here.own != PythonPlaceIn::kNoLine;
+        const PythonPlaceIn in = {has_own ? here.own : place->second,
+                                  has_own ? here.inside : PythonPlaceIn::kNoLine};
+        const auto [index, is_new_place] =
+            known_places.try_emplace({in.line, in.inside}, static_cast<int32_t>(result.places.size()));
+        if (is_new_place) result.places.push_back(in);
+        result.of_frame[frames.number(0)] = {in.line, here.loads ? PythonDoes::loads : here.does,
+                                             index->second};
     }
     return result;
 }

@@ -1,6 +1,6 @@
 // Lines of Python that threads were seen in, by the library's samples: of each stack the line that its reader
-// knows, the innermost of the program's own code, and what it does, by names of files and functions
-// (python_words.def). Read once; read-only from then on, any thread.
+// knows, the innermost of the program's own code, where that was in a library, and what it does, by names of
+// files and functions (python_words.def). Read once; read-only from then on, any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,24 @@ struct PythonLine {
     std::optional<int64_t> line;  // none: the interpreter told none
 };
 
+// A line of the program, and the innermost line of the libraries that it called into: where all of a program
+// is one call of a trainer, its own line tells nothing.
+struct PythonPlaceIn {
+    int32_t line;              // index into `lines`
+    int32_t inside = kNoLine;  // … of what is installed beside the interpreter; else of the interpreter's own
+
+    static constexpr int32_t kNoLine = -1;
+};
+
 struct PythonStackIn {
     int32_t line;  // index into `lines`
     PythonDoes does;
+    int32_t place;  // index into `places`
 };
 
 struct PythonLines {
     std::vector<PythonLine> lines;
+    std::vector<PythonPlaceIn> places;
     std::unordered_map<int64_t, PythonStackIn> of_frame;  // by python_frame.id
 };
 

@@ -106,7 +106,7 @@ void HostCalls::take(const Call& call) {
         const auto stack = facts_.python.of_frame.find(call.target_id);
         if (stack != facts_.python.of_frame.end())
             line_of(call.thread_id)
-                .add(HostSample{call.enter_ns, stack->second.line, does_of(call, stack->second.does)});
+                .add(HostSample{call.enter_ns, stack->second.place, does_of(call, stack->second.does)});
     }
 }
 

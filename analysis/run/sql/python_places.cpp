@@ -1,5 +1,7 @@
 #include "python_places.h"
 
+#include <algorithm>
+
 #include "../../sqlite/database.h"
 
 namespace gpushim::analysis {
@@ -16,16 +18,43 @@ std::string list_of(const Causes* causes) {
 
 bool is_there(sqlite3* run) {
     Query tables(run, "run",
-                 "SELECT count(*) FROM pragma_table_info('idle_python') WHERE name IN ('ns', 'samples')");
-    return tables.step() && tables.number(0) == 2;
+                 "SELECT count(*) FROM pragma_table_info('idle_python')"
+                 " WHERE name IN ('ns', 'samples', 'inside_file')");
+    return tables.step() && tables.number(0) == 3;
+}
+
+std::string name_of_line(const std::string& file, const std::string& function, std::optional<int64_t> line) {
+    const size_t slash = file.rfind('/');
+    const std::string last = slash == std::string::npos ? file : file.substr(slash + 1);
+    return last + (line ? ":" + std::to_string(*line) : "") + " (" + function + ")";
+}
+
+void note_inside(sqlite3* run, const std::string& list, PythonPlace& place) {
+    Query inside(run, "run",
+                 "SELECT inside_file, inside_function, inside_line, sum(n) FROM (SELECT g.rank_id, p.gpu_id,"
+                 "   inside_file, inside_function, inside_line, sum(samples) AS n"
+                 "   FROM idle_python p JOIN gpu g USING (gpu_id) WHERE cause IN (" +
+                     list +
+                     ") AND file = ?1 AND function = ?2 AND line IS ?3"
+                     "   GROUP BY p.gpu_id, inside_file, inside_function, inside_line)"
+                     " GROUP BY inside_file, inside_function, inside_line ORDER BY 4 DESC, 1, 3 LIMIT 1");
+    inside.bind(1, place.file);
+    inside.bind(2, place.function);
+    if (place.line) inside.bind(3, *place.line);
+    if (!inside.step() || inside.text(0).empty() || 2 * inside.number(3) <= place.samples) return;
+    place.inside = name_of_line(inside.text(0), inside.text(1), inside.maybe(2));
+    place.inside_samples = std::min(inside.number(3), place.samples);
 }
 
 }  // namespace
 
-std::string PythonPlace::name() const {
-    const size_t slash = file.rfind('/');
-    const std::string last = slash == std::string::npos ? file : file.substr(slash + 1);
-    return last + (line ? ":" + std::to_string(*line) : "") + " (" + function + ")";
+std::string PythonPlace::name() const { return name_of_line(file, function, line); }
+
+std::string PythonPlace::inside_text() const {
+    if (inside.empty()) return "";
+    return ", " +
+           (inside_samples < samples ? std::to_string(inside_samples) + " of them" : std::string("there")) +
+           " in " + inside;
 }
 
 std::string PythonPlace::count_text() const {
@@ -60,6 +89,7 @@ std::vector<PythonPlace> python_places(sqlite3* run, const Causes* causes, int64
     while (rows.step())
         places.push_back(
             {rows.text(0), rows.text(1), rows.maybe(2), rows.real(3), rows.number(4), rows.number(5)});
+    for (PythonPlace& place : places) note_inside(run, list, place);
     return places;
 }
 

@@ -18,8 +18,14 @@ struct PythonPlace {
     std::optional<int64_t> line;  // none: the interpreter told none
     double idle_share;            // of the idle time of these causes, of all GPUs in windows
     int64_t samples, of_samples;  // in it; in any line
+    // Of the libraries that it called into the innermost line, where most of its samples are in one:
+    // "memory.py:46 (clear_device_cache)"; and how many are.
+    std::string inside = {};
+    int64_t inside_samples = 0;
 
-    std::string name() const;        // train.py:212 (main)
+    std::string name() const;  // train.py:212 (main)
+    std::string inside_text()
+        const;                       // ", there in memory.py:46 (clear_device_cache)"; empty: nothing to tell
     std::string count_text() const;  // 30 of 41 samples
 };
 

@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 11;
+constexpr int kRunSchema = 12;
 
 class RunDb {
   public:

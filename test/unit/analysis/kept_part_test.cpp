@@ -247,7 +247,7 @@ TEST_CASE("an operation is kept with the innermost range it was called in, and i
     made.facts.kernels.push_back({"gemm", {}});
     made.facts.shapes[1] = {0, 8, 128};
     made.facts.python.lines = {{"/job/train.py", "step", 31}, {"/job/train.py", "warm", 7}};
-    made.facts.python.of_frame = {{5, {0, PythonDoes::loads}}, {6, {1, PythonDoes::loads}}};
+    made.facts.python.of_frame = {{5, {0, PythonDoes::loads, 0}}, {6, {1, PythonDoes::loads, 1}}};
     // At 14500 + 150 the launch of 14500 had returned: of no launch.
     made.made.run(
         "INSERT INTO python_launch VALUES (10010, 1, 5), (10520, 1, 6), (11050, 1, 5), (14650, 1, 6)");

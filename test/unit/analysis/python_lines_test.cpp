@@ -56,7 +56,7 @@ TEST_CASE("optimizers step, and callbacks log", "[python_lines]") {
 }
 
 // Stacks from the outermost line to the innermost.
-PythonDoes seen(std::initializer_list<std::pair<const char*, const char*>> stack) {
+PythonLines lines_of(std::initializer_list<std::pair<const char*, const char*>> stack) {
     const Database base = Database::in_memory();
     base.run(
         "CREATE TABLE python_code (id, file, function); CREATE TABLE python_frame (id, caller_id, code_id, "
@@ -68,7 +68,35 @@ PythonDoes seen(std::initializer_list<std::pair<const char*, const char*>> stack
         base.run("INSERT INTO python_code VALUES (" + number + ", '" + file + "', '" + function + "')");
         base.run("INSERT INTO python_frame VALUES (" + number + ", " + caller + ", " + number + ", 7)");
     }
-    return python_lines_of(base).of_frame.at(id).does;
+    return python_lines_of(base);
+}
+
+PythonDoes seen(std::initializer_list<std::pair<const char*, const char*>> stack) {
+    return lines_of(stack).of_frame.at(static_cast<int64_t>(stack.size())).does;
+}
+
+// The line of the program's own code, and in what that was.
+std::string place_of(std::initializer_list<std::pair<const char*, const char*>> stack) {
+    const PythonLines lines = lines_of(stack);
+    const PythonStackIn& in = lines.of_frame.at(static_cast<int64_t>(stack.size()));
+    const PythonPlaceIn& place = lines.places.at(static_cast<size_t>(in.place));
+    CHECK(place.line == in.line);
+    const auto function = [&](int32_t line) {
+        return line == PythonPlaceIn::kNoLine ? "-" : lines.lines.at(static_cast<size_t>(line)).function;
+    };
+    return function(place.line) + " " + function(place.inside);
+}
+
+TEST_CASE("of a line that calls into a library the line there is known, too", "[python_lines]") {
+    const char* const kTrainer = "/v/site-packages/transformers/trainer.py";
+    const char* const kQueue = "/usr/lib/python3.11/queue.py";
+    CHECK(place_of({{"/me/train.py", "main"}}) == "main -");
+    CHECK(place_of({{"/me/train.py", "main"}, {kTrainer, "train"}, {kTrainer, "loop"}}) == "main loop");
+    // The interpreter's own waiting says less than who calls for it.
+    CHECK(place_of({{"/me/train.py", "main"}, {kTrainer, "train"}, {kQueue, "get"}}) == "main train");
+    CHECK(place_of({{"/me/train.py", "main"}, {kQueue, "get"}}) == "main get");
+    CHECK(place_of({{"/me/train.py", "main"}, {kTrainer, "train"}, {"/me/train.py", "loss"}}) == "loss -");
+    CHECK(place_of({{kTrainer, "train"}, {kTrainer, "loop"}}) == "loop -");
 }
 
 TEST_CASE("of a stack loading counts first, then what is innermost", "[python_lines]") {
