@@ -42,7 +42,7 @@ void doubt_times(const TrustFigures& trust, Wrongs& wrongs) {
         return wrongs.push_back({Grade::poor, "host times only: what the GPU did is not recorded"});
     if (trust.level == "host") wrongs.push_back({Grade::fair, "not all GPUs have device times"});
     if (trust.coverage && *trust.coverage < kCovered)
-        wrongs.push_back({*trust.coverage < 0.5 ? Grade::poor : Grade::fair,
+        wrongs.push_back({*trust.coverage < kHalfCovered ? Grade::poor : Grade::fair,
                           percent_text(*trust.coverage) + " of the operations in timed spans have times"});
     if (trust.timed_share && *trust.timed_share < kMuchTimed)
         wrongs.push_back({Grade::fair, percent_text(*trust.timed_share) +

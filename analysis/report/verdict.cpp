@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../advice/evidence_limits.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "contradictions.h"
@@ -15,6 +16,7 @@
 #include "section.h"
 #include "serving_figures.h"
 #include "step_figures.h"
+#include "trust_figures.h"
 
 namespace gpushim::analysis::section_verdict {
 
@@ -136,6 +138,14 @@ Verdict of_shares(const RunAdvice& run, const std::optional<MeanShares>& shares,
     return {most->word, text_of(most->share, most->what + cause)};
 }
 
+// Of most operations in windows it is not known when they ran: what looks idle may be their time.
+Verdict of_few_times(double coverage) {
+    return {"not known",
+            percent_text(coverage) +
+                " of the operations in timed spans have device times, so what looks idle may be the "
+                "time of the others; what is said below is of those few"};
+}
+
 Verdict verdict_of(const ReportSource& source, bool contradictory, const std::vector<GpuFigures>& gpus,
                    const std::optional<MeanShares>& shares, const ShownSteps& steps,
                    const ServingFigures& serving) {
@@ -144,6 +154,8 @@ Verdict verdict_of(const ReportSource& source, bool contradictory, const std::ve
         return {"hung", hang_lines(*hang).front() + "; who waits for whom is below"};
     const RunAdvice& run = advice_of(source);
     if (!run.is_known) return {"not known", run.why_unknown};
+    if (const auto coverage = trust_figures(source.run).coverage; coverage && *coverage < kHalfCovered)
+        return of_few_times(*coverage);
     // Rules know the run as a whole: of a part of it, only what its time was.
     const bool is_part = source.is_part_of_run();
     const Advice* const first = is_part ? nullptr : run.first();
@@ -200,7 +212,9 @@ void write_trust(const TrustGrade& trust, Report& report) {
 }
 
 Json json_of(const Verdict& verdict, const TrustGrade& trust, bool is_part) {
-    const char* const none = is_part ? "findings are of the whole run" : "no finding is worth 5 % of a step";
+    const char* const none = is_part                       ? "findings are of the whole run"
+                             : verdict.word == "not known" ? "too little is known for a verdict"
+                                                           : "no finding is worth 5 % of a step";
     const auto ns = [](std::optional<double> value) {
         return value ? std::optional(to_int64(*value)) : std::nullopt;
     };

@@ -77,6 +77,21 @@ TEST_CASE("idle time that nothing recorded explains is not called idle", "[verdi
     CHECK(verdict_of(idle)["word"].words() == "idle");
 }
 
+TEST_CASE("where most operations have no times there is no verdict", "[verdict]") {
+    const auto said = [](const char* coverage) {
+        const MadeRun made;
+        change(made, std::string("UPDATE gpu SET coverage = ") + coverage);
+        return report_of(made).json["verdict"];
+    };
+    CHECK(said("0.51")["word"].words() == "input-bound");
+    const Json verdict = said("0.49");
+    CHECK(verdict["word"].words() == "not known");
+    CHECK_THAT(verdict["text"].words(),
+               Contains("49.0 % of the operations in timed spans have device times"));
+    CHECK(verdict["finding"].text() == "null");
+    CHECK_THAT(verdict["why"].words(), Contains("too little is known for a verdict"));
+}
+
 TEST_CASE("a report begins with the verdict, the step and the trust", "[verdict]") {
     const MadeRun made;
     const Report report = report_of(made);
