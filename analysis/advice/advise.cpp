@@ -1,6 +1,7 @@
 #include "advise.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -41,6 +42,16 @@ double most_of(const std::vector<Advice>& advice) {
     return most_ns;
 }
 
+// Where another finding alone is most of what it would save, that says why; where several together are, what
+// they have in common does.
+bool comes_behind(const Advice& one, const std::vector<Advice>& advice) {
+    return one.finding.yields && std::any_of(advice.begin(), advice.end(), [&](const Advice& other) {
+               return other.finding.kind == Kind::kGain && !other.finding.yields &&
+                      other.rule->scope == one.rule->scope &&
+                      mean_of(other.finding) >= kMostOf * mean_of(one.finding);
+           });
+}
+
 const char* word_of(Kind kind) {
     return kind == Kind::kGain ? "gain" : kind == Kind::kNoGain ? "no_gain" : "note";
 }
@@ -74,12 +85,16 @@ std::vector<Advice> advise(const Situation& situation) {
         advice.push_back({rule, std::move(*found)});
     }
     const double most_ns = most_of(advice);
+    std::set<const Rule*> behind;
+    for (const Advice& one : advice)
+        if (comes_behind(one, advice)) behind.insert(one.rule);
     std::stable_sort(advice.begin(), advice.end(), [&](const Advice& a, const Advice& b) {
         const auto key = [&](const Advice& one) {
             const double mean_ns = mean_of(one.finding);
             const bool is_minor = mean_ns < kMinor * most_ns;
             const int place = one.finding.fills_step ? 0 : is_minor ? 2 : 1;
-            return std::tuple(one.finding.kind, place, is_minor ? Scope::kInput : one.rule->scope, -mean_ns);
+            return std::tuple(one.finding.kind, place, is_minor ? Scope::kInput : one.rule->scope,
+                              !is_minor && behind.contains(one.rule), -mean_ns);
         };
         return key(a) < key(b);
     });

@@ -21,6 +21,9 @@ constexpr double kWorthIt = 0.03;
 // What gains less than this share of the most comes behind all that gains more, on one GPU or several.
 constexpr double kMinor = 1.0 / 3;
 
+// A finding whose time is that of others comes behind one that alone saves so much of it.
+constexpr double kMostOf = 2.0 / 3;
+
 // In the order in which they should be done: what fills the step; then what gains about as much as the most,
 // what one GPU can do for itself first; then the rest by what it gains; then what gives nothing, then notes.
 std::vector<Advice> advise(const Situation& situation);

@@ -44,6 +44,8 @@ struct Finding {
     std::vector<Evidence> evidence;
     Kind kind = Kind::kGain;
     bool fills_step = false;  // it takes more of a step than all computing: nothing else matters before it
+    bool yields =
+        false;  // comes behind others of its scope that gain alike: its time is theirs, or may be a start
 
     std::string text() const { return where.empty() ? title : title + "; " + where; }
 };

@@ -25,11 +25,6 @@ Gain idle_of(const GpuInStep& gpu, Causes causes, int64_t left_ns, double left_s
     return gone;
 }
 
-Gain idle_left(const GpuInStep& gpu, Causes causes, WhatIf::Left left) {
-    if (left == WhatIf::Left::kLatency) return idle_of(gpu, causes, gpu.latency_ns);
-    return idle_of(gpu, causes, gpu.kernel_gap_ns, kLeftInGraphs);
-}
-
 double worked_ns(const GpuInStep& gpu) { return static_cast<double>(gpu.busy_ns - gpu.waiting_ns); }
 
 // By step, each rank's busiest GPU; of those that are as busy the first.
@@ -115,14 +110,19 @@ Gain WhatIf::shorter(const std::map<int64_t, Gain>& by_gpu) const {
     });
 }
 
+Gain WhatIf::idle_gone(const GpuInStep& gpu, Causes causes, Left left) {
+    if (left == WhatIf::Left::kLatency) return idle_of(gpu, causes, gpu.latency_ns);
+    return idle_of(gpu, causes, gpu.kernel_gap_ns, kLeftInGraphs);
+}
+
 Gain WhatIf::without(Causes causes, Left left) const {
-    return shorter([&](const GpuInStep& gpu) { return idle_left(gpu, causes, left); });
+    return shorter([&](const GpuInStep& gpu) { return idle_gone(gpu, causes, left); });
 }
 
 Gain WhatIf::without_usual(Causes causes, Left left) const {
     const double most_ns = kUnusual * usual_ns(causes);
     return shorter([&](const GpuInStep& gpu) {
-        const Gain gone = idle_left(gpu, causes, left);
+        const Gain gone = idle_gone(gpu, causes, left);
         const double usual = std::min(1.0, most_ns / std::max(1.0, gpu.idle_ns(causes)));
         return Gain{gone.low_ns * usual, gone.high_ns * usual};
     });
@@ -161,8 +161,12 @@ double WhatIf::usual(const std::function<double(const GpuInStep&)>& of) const {
 }
 
 double WhatIf::idle_ns(Causes causes) const {
+    return mean_ns([&](const GpuInStep& gpu) { return gpu.idle_ns(causes); });
+}
+
+double WhatIf::mean_ns(const std::function<double(const GpuInStep&)>& of) const {
     std::map<int64_t, double> by_gpu;
-    for (const GpuInStep* gpu : gpus_) by_gpu[gpu->gpu_id] += gpu->idle_ns(causes);
+    for (const GpuInStep* gpu : gpus_) by_gpu[gpu->gpu_id] += of(*gpu);
     double most_ns = 0;
     for (const auto& [id, ns] : by_gpu) most_ns = std::max(most_ns, ns);
     return step_ends_.empty() ? 0 : most_ns * scale_ / static_cast<double>(step_ends_.size());

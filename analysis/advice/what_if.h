@@ -40,6 +40,7 @@ class WhatIf {
 
     // Without idle time of these causes. Low: each of its gaps keeps so much of itself.
     enum class Left { kLatency, kKernelGap };
+    static Gain idle_gone(const GpuInStep& gpu, Causes causes, Left left);  // of one of its steps
     Gain without(Causes causes, Left left = Left::kLatency) const;
     Gain without_usual(Causes causes, Left left) const;  // of each step as much as is usual
     // Without the idle time of these causes that is in gaps which a wait of the host made, as far as it is
@@ -55,6 +56,7 @@ class WhatIf {
     double usual_drained_ns(Causes causes) const;  // of it, in gaps which a wait of the host made
     // The same on the GPU that has most of it, in the mean step.
     double idle_ns(Causes causes) const;
+    double mean_ns(const std::function<double(const GpuInStep&)>& of) const;  // of other times
 
   private:
     double usual(const std::function<double(const GpuInStep&)>& of) const;

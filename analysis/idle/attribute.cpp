@@ -12,6 +12,8 @@ namespace {
 enum class OutsidePart : uint8_t {
     launch_loop,
     between_operators,
+    between_launches,
+    handed_over,
     before_input,
     loading_untold,
     outside_framework,
@@ -23,6 +25,10 @@ constexpr Cause kOutside[][6] = {
     {Cause::launch_bound, Cause::launch_bound, Cause::launch_bound, Cause::launch_bound, Cause::launch_bound,
      Cause::launch_bound},
     {Cause::python, Cause::python, Cause::host_blocked, Cause::host_blocked, Cause::python, Cause::python},
+    {Cause::between_launches, Cause::between_launches, Cause::host_blocked, Cause::host_blocked,
+     Cause::between_launches, Cause::between_launches},
+    {Cause::between_launches, Cause::between_launches, Cause::host_blocked, Cause::host_blocked,
+     Cause::between_launches, Cause::between_launches},
     {Cause::input_cpu, Cause::input_cpu, Cause::input_wait, Cause::input_wait, Cause::input_cpu,
      Cause::host_unknown},
     {Cause::input_loading, Cause::input_cpu, Cause::input_wait, Cause::input_wait, Cause::input_loading,
@@ -63,10 +69,11 @@ Cause cause_in_queue(WaitsFor waits_for, int64_t queued_ns, bool was_ready, cons
 // One gap with an N that can be asked about. `lag_ns`: how much earlier it is asked.
 class Question {
   public:
-    Question(const Gap& gap, const HostLine& line, const IdleFacts& facts)
+    Question(const Gap& gap, const HostLine& line, const HostLines& lines, const IdleFacts& facts)
         : gap_(gap),
           next_(*gap.next),
           line_(line),
+          lines_(lines),
           facts_(facts),
           launched_ns_(std::max(next_.launch_enter_ns, next_.launch_exit_ns)),
           could_start_ns_(next_.launch_enter_ns + facts.device.latency_ns),
@@ -131,11 +138,23 @@ class Question {
     }
 
     void put_outside(OutsidePart part, const HostPiece& piece) {
+        if (part == OutsidePart::handed_over && piece.what == What::blocked) return put_of_giver(piece);
         const auto column = static_cast<size_t>(piece.what) - static_cast<size_t>(What::other_call);
         const Cause cause = kOutside[static_cast<size_t>(part)][column];
         put(cause, piece.from_ns, piece.until_ns, names_what_blocked(cause) ? piece.blocked_on : kNotSampled);
         note_line(cause, piece);
         if (piece.what == What::ready) note_ready(cause, piece.until_ns - piece.from_ns);
+    }
+
+    // What the thread waited for was that the other one hands over.
+    void put_of_giver(const HostPiece& waiting) {
+        for (const HostPiece& piece : giver_->pieces(waiting.from_ns, waiting.until_ns)) {
+            const bool is_off = piece.what == What::ready || piece.what == What::blocked;
+            const Cause cause = decides(piece.what) ? cause_of_call(piece, gap_.gpu)
+                                : is_off            ? Cause::host_blocked
+                                                    : Cause::between_launches;
+            put(cause, piece.from_ns, piece.until_ns, is_off ? waiting.blocked_on : kNotSampled);
+        }
     }
 
     void note_ready(Cause cause, int64_t ns) {
@@ -153,7 +172,7 @@ class Question {
                                   line_.samples_in(piece.from_ns, piece.until_ns)});
     }
 
-    OutsidePart part_of(const Stretch& stretch) const {
+    OutsidePart part_of(const Stretch& stretch) {
         if (!stretch.after) return line_.is_told() ? OutsidePart::outside_framework : OutsidePart::other;
         const int64_t apart_ns =
             stretch.before ? stretch.after->from_ns - stretch.before->until_ns : INT64_MAX;
@@ -161,10 +180,38 @@ class Question {
         if (apart_ns < kLaunchLoopGapNs && launches_here(*stretch.before) && launches_here(*stretch.after))
             return OutsidePart::launch_loop;
         const bool is_before_input = stretch.call && is_input_copy(*stretch.call);
-        if (!line_.is_told()) return is_before_input ? OutsidePart::before_input : OutsidePart::other;
+        if (!line_.is_told())
+            return is_before_input ? OutsidePart::before_input : untold_part(stretch, apart_ns);
         // A loader that tells when it loads does not load otherwise.
         return is_before_input && !line_.is_loading_told() ? OutsidePart::loading_untold
                                                            : OutsidePart::outside_framework;
+    }
+
+    OutsidePart untold_part(const Stretch& stretch, int64_t apart_ns) {
+        if (!launches_here(*stretch.after)) return OutsidePart::other;
+        if (!stretch.before)
+            return was_handed_over(stretch.after->from_ns) ? OutsidePart::handed_over : OutsidePart::other;
+        return apart_ns < kBetweenOperatorsNs && launches_here(*stretch.before)
+                   ? OutsidePart::between_launches
+                   : OutsidePart::other;
+    }
+
+    // Another thread launched less than 1 ms ago, and this one has just come back from being off its CPU: a
+    // backward pass has a thread of its own, and neither runs while the other does.
+    bool was_handed_over(int64_t launched_ns) {
+        const std::vector<HostPiece> before = line_.pieces(launched_ns - kBetweenOperatorsNs, launched_ns);
+        if (std::none_of(before.begin(), before.end(),
+                         [](const HostPiece& piece) { return piece.what == What::blocked; }))
+            return false;
+        std::optional<int64_t> last_ns;
+        for (const auto& [thread, line] : lines_) {
+            if (&line == &line_) continue;
+            const auto at_ns = line.launched_by(launched_ns, gap_.gpu);
+            if (!at_ns || (last_ns && *at_ns <= *last_ns)) continue;
+            last_ns = at_ns;
+            giver_ = &line;
+        }
+        return last_ns.has_value();
     }
 
     bool launches_here(const HostPiece& piece) const {
@@ -203,6 +250,8 @@ class Question {
     const Gap& gap_;
     const Next& next_;
     const HostLine& line_;
+    const HostLines& lines_;
+    const HostLine* giver_ = nullptr;  // the thread that launched before this one
     const IdleFacts& facts_;
     const int64_t launched_ns_;     // Lx
     const int64_t could_start_ns_;  // on an empty queue
@@ -236,7 +285,8 @@ Attributed attribute(const Gap& gap, const HostLines& lines, const IdleFacts& fa
     if (const auto cause = without_question(gap, facts)) return {{{*cause, gap.from_ns, gap.until_ns}}};
     static const HostLine kNothingKnown;
     const auto line = lines.find(gap.next->thread);
-    Attributed result = Question(gap, line != lines.end() ? line->second : kNothingKnown, facts).answer();
+    Attributed result =
+        Question(gap, line != lines.end() ? line->second : kNothingKnown, lines, facts).answer();
     if (!tile(result.pieces, gap.from_ns, gap.until_ns))
         throw std::logic_error("the causes of idle time do not add up to it");
     return result;

@@ -26,6 +26,7 @@ enum class Cause : uint8_t {
     operator_cpu,
     slow_call,
     python,
+    between_launches,
     input_wait,
     input_cpu,
     host_cpu,
@@ -87,6 +88,9 @@ inline constexpr CauseRow kCauses[] = {
      "at a start these load code or set the device up"},
     {Cause::python, "python", CauseGroup::host,
      "the launching thread was on its way from one operator or launch to the next, less than 1 ms apart"},
+    {Cause::between_launches, "between_launches", CauseGroup::host,
+     "the launching thread was on its way from one launch to the next, less than 1 ms apart (inferred: "
+     "nothing told what it did there)"},
     {Cause::input_wait, "input_wait", CauseGroup::input,
      "the launching thread was off its CPU directly before the step's recurring input copy"},
     {Cause::input_cpu, "input_cpu", CauseGroup::input,
@@ -155,6 +159,9 @@ class Causes {
     static_assert(static_cast<uint32_t>(Cause::count) <= 32);
     uint32_t bits_ = 0;
 };
+
+// Inferred to be on the way from one launch to the next.
+inline constexpr Causes kBetweenLaunches = {"between_launches"};
 
 // Idle time by cause; those of spans that do not overlap add up.
 struct IdleByCause {

@@ -126,7 +126,7 @@ std::vector<HostPiece> HostLine::pieces(int64_t from_ns, int64_t until_ns) const
 Stretch HostLine::around(int64_t t_ns) const {
     const size_t here = first_ending_after(t_ns);
     Stretch stretch;
-    for (size_t i = here; i-- > first_ && t_ns - pieces_[i].until_ns <= looks_back_ns();)
+    for (size_t i = here; i-- > first_ && t_ns - pieces_[i].until_ns <= kBetweenOperatorsNs;)
         if (decides(pieces_[i].what)) {
             stretch.before = pieces_[i];
             break;
@@ -184,15 +184,22 @@ std::optional<HostPiece> HostLine::sync_at(int64_t from_ns, int64_t until_ns) co
     return found;
 }
 
+std::optional<int64_t> HostLine::launched_by(int64_t t_ns, int32_t gpu) const {
+    for (size_t i = first_ending_after(t_ns);
+         i-- > first_ && t_ns - pieces_[i].until_ns < kBetweenOperatorsNs;)
+        if (pieces_[i].what == What::launch && pieces_[i].gpu == gpu) return pieces_[i].until_ns;
+    return {};
+}
+
 int64_t HostLine::samples_in(int64_t from_ns, int64_t until_ns) const {
     const auto first = std::lower_bound(samples_ns_.begin(), samples_ns_.end(), from_ns);
     return std::lower_bound(first, samples_ns_.end(), until_ns) - first;
 }
 
 void HostLine::forget_before(int64_t t_ns) {
-    while (!samples_ns_.empty() && samples_ns_.front() < t_ns - looks_back_ns()) samples_ns_.pop_front();
+    while (!samples_ns_.empty() && samples_ns_.front() < t_ns - kBetweenOperatorsNs) samples_ns_.pop_front();
     // Whether the time after t lies between two launches is asked of what ended shortly before.
-    while (size() != 0 && pieces_[first_].until_ns < t_ns - looks_back_ns()) ++first_;
+    while (size() != 0 && pieces_[first_].until_ns < t_ns - kBetweenOperatorsNs) ++first_;
     if (2 * first_ < pieces_.size()) return;
     pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;

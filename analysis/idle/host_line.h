@@ -49,8 +49,8 @@ constexpr int32_t kNoGpu = -1;
 constexpr int32_t kNotSampled = -1;
 // Up to this between two launches the host is launching as fast as it can.
 constexpr int64_t kLaunchLoopGapNs = 20'000;
-// Up to this between two operators it is on its way from one to the other. Real programs take below 0.5 ms,
-// or above 3.
+// Up to this between two operators, or two launches where no framework tells of operators, it is on its way
+// from one to the other. Real programs take below 0.5 ms, or above 3.
 constexpr int64_t kBetweenOperatorsNs = 1'000'000;
 
 // Dispatching an operator takes microseconds, and ends in calls. One that makes none for so long computes.
@@ -127,6 +127,9 @@ class HostLine {
     // The sync call that covers [from, until] or touches it; the last one.
     std::optional<HostPiece> sync_at(int64_t from_ns, int64_t until_ns) const;
 
+    // When the last launch for this GPU returned by then, if that is no further back than what is kept.
+    std::optional<int64_t> launched_by(int64_t t_ns, int32_t gpu) const;
+
     // How many samples were taken in that time.
     int64_t samples_in(int64_t from_ns, int64_t until_ns) const;
 
@@ -141,8 +144,6 @@ class HostLine {
     void put(const HostPiece& piece);
     void append(const HostPiece& piece, int64_t from_ns, int64_t until_ns);
     size_t first_ending_after(int64_t t_ns) const;
-    int64_t looks_back_ns() const { return is_told_ ? kBetweenOperatorsNs : kLaunchLoopGapNs; }
-
     // By time, apart from each other; those before first_ are forgotten.
     std::vector<HostPiece> pieces_;
     size_t first_ = 0;

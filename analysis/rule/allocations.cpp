@@ -28,6 +28,7 @@ std::optional<Finding> look(const Situation& run) {
     found.try_it =
         may_be_start ? run.advice({"allocations.start", "allocations"}) : run.advice({"allocations"});
     if (may_be_start) found.heading = &kAtStart;
+    found.yields = may_be_start;
     found.confidence = 0.8;
     found.evidence = run.gaps_of(causes);
     return found;

@@ -8,7 +8,7 @@ namespace gpushim::analysis::rule_between_iterations {
 namespace {
 
 constexpr Causes kHost = {"host_cpu",   "host_blocked",  "host_unknown", "input_cpu",
-                          "input_wait", "input_loading", "callback"};
+                          "input_wait", "input_loading", "callback",     "between_launches"};
 
 std::optional<Finding> look(const Situation& run) {
     Finding found;

@@ -32,9 +32,9 @@ std::optional<Finding> look(const Situation& run) {
     const double times = std::min(kMostTimes, std::exp2(std::floor(std::log2(std::max(room, 1.0)))));
     if (times < 2) return {};
     const double once = 1 - 1 / times;
-    static constexpr Causes kOfEachStep = {"launch_call", "launch_bound", "launch_latency",
-                                           "kernel_gap",  "framework",    "optimizer",
-                                           "python",      "host_cpu",     "host_unknown"};
+    static constexpr Causes kOfEachStep = {"launch_call",  "launch_bound",    "launch_latency", "kernel_gap",
+                                           "framework",    "optimizer",       "python",         "host_cpu",
+                                           "host_unknown", "between_launches"};
     const Gain idle = run.what_if().without_usual(kOfEachStep, WhatIf::Left::kKernelGap);
     const Work small = kernels_where(run, kFewBlocks);
     const Gain filled = small.shorter_by({once / 2, once}, run);
@@ -43,6 +43,7 @@ std::optional<Finding> look(const Situation& run) {
     const double most_ns = once * run.step_ns();
     found.gain = {std::min(idle.low_ns * once + filled.low_ns, most_ns),
                   std::min(idle.high_ns * once + filled.high_ns, most_ns)};
+    found.yields = (idle.low_ns + idle.high_ns) * once > filled.low_ns + filled.high_ns;
     char text[32];
     std::snprintf(text, sizeof text, "%.0f", times);
     found.title = "the memory peak is " + std::to_string(static_cast<int>(std::lround(100 * *used))) +

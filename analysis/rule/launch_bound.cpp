@@ -1,4 +1,6 @@
 // The GPU waits for launches: the host cannot call as quickly as kernels end.
+#include <algorithm>
+
 #include "../advice/rule.h"
 #include "../text/units.h"
 #include "../to_int64.h"
@@ -11,11 +13,34 @@ constexpr Causes kLaunching = {"launch_call", "launch_bound", "launch_latency", 
 // At a start they load code: that is another rule's.
 constexpr Causes kSlowToo = {"launch_call", "launch_bound", "launch_latency", "kernel_gap", "slow_call"};
 
+// Where nothing told what the host does between launches: many short gaps are what it needs from one to the
+// next. One that is longer than all others together is step_gap's.
+double inferred_ns(const GpuInStep& gpu) { return gpu.idle_ns(kBetweenLaunches) - gpu.pause_ns(); }
+
+// Low: the longest of the gaps between launches may be something else, too. High: of gaps so short that the
+// clocks do not tell when the next was launched, as much as is known to be for launches.
+Gain gone_from(const GpuInStep& gpu, Causes causes) {
+    Gain gone = WhatIf::idle_gone(gpu, causes, WhatIf::Left::kKernelGap);
+    const Gain between = WhatIf::idle_gone(gpu, kBetweenLaunches, WhatIf::Left::kKernelGap);
+    gone.low_ns += std::max(0.0, between.low_ns - gpu.longest_ns(kBetweenLaunches));
+    gone.high_ns += inferred_ns(gpu);
+    gone.high_ns += std::min(gone.high_ns, gpu.idle_ns({"unresolved"}));
+    return gone;
+}
+
+std::string inferred_text(double inferred) {
+    if (inferred <= 0) return "";
+    return "; for " + duration_text(inferred) +
+           " of it the host was on its way from one to the next (inferred: less than 1 ms apart, and nothing "
+           "tells what it did)";
+}
+
 std::optional<Finding> look(const Situation& run) {
     if (run.serving().lacks_graphs()) return {};  // another rule's
     const WhatIf& what_if = run.what_if();
     const Causes causes = run.may_be_start({"slow_call"}) ? kLaunching : kSlowToo;
-    const double idle_ns = what_if.idle_ns(causes);
+    const double inferred = what_if.mean_ns(inferred_ns);
+    const double idle_ns = what_if.idle_ns(causes) + inferred;
     if (idle_ns <= 0) return {};
     const double launches = run.counted(
         run.real("SELECT max(n) FROM (SELECT sum(count) * 1.0 AS n FROM launch_stat GROUP BY gpu_id)")
@@ -26,11 +51,11 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() + " for " +
                   count_text(to_int64(launches)) + " launches, " + count_text(to_int64(small)) +
-                  " of them for small kernels";
+                  " of them for small kernels" + inferred_text(inferred);
     found.try_it = run.advice({"launch_bound"});
-    found.gain = what_if.without(causes, WhatIf::Left::kKernelGap);
-    found.confidence = 0.85;
-    found.evidence = run.gaps_of(causes);
+    found.gain = what_if.shorter([&](const GpuInStep& gpu) { return gone_from(gpu, causes); });
+    found.confidence = 2 * inferred > idle_ns ? 0.7 : 0.85;
+    found.evidence = run.gaps_of(2 * inferred > idle_ns ? kBetweenLaunches : causes);
     for (const Evidence& row :
          run.rows("launch_stat", "SELECT rowid FROM launch_stat ORDER BY count DESC LIMIT 1"))
         found.evidence.push_back(row);

@@ -20,8 +20,9 @@ std::optional<Finding> look(const Situation& run) {
         if (!gpu.loads_code) return Gain{};
         static constexpr Causes kLoads = {"alloc_or_load", "slow_call"};
         static constexpr Causes kCompiles = {
-            "alloc_or_load",    "slow_call",          "framework", "operator_cpu", "python",      "callback",
-            "interpreter_lock", "garbage_collection", "host_cpu",  "host_blocked", "host_unknown"};
+            "alloc_or_load", "slow_call",    "framework",        "operator_cpu",
+            "python",        "callback",     "interpreter_lock", "garbage_collection",
+            "host_cpu",      "host_blocked", "host_unknown",     "between_launches"};
         return Gain{gpu.idle_ns(kLoads) * gpu.sure_share(), gpu.idle_ns(is_step ? kCompiles : kLoads)};
     });
     found.confidence = 0.7;

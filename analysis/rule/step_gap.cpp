@@ -16,11 +16,11 @@ constexpr Causes kHost = {"callback", "host_cpu", "host_blocked", "host_unknown"
 constexpr double kRare = 0.5;  // of the steps; where fewer have such a gap, they are named
 
 // Of steps in which no code is loaded: what the host did, unless that is a wait's (see reads_every_step); and
-// what looks like loading a batch, where it is much more than is usual.
+// what looks like loading a batch, where it is much more than is usual; and the one gap between launches.
 double gap_ns(const GpuInStep& gpu, bool reads, const Situation& run, double usual_drained_ns) {
     if (gpu.loads_code) return 0;
     const double of_waits_ns = std::min(gpu.drained_ns(kHost), kUnusual * usual_drained_ns);
-    return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) + run.more_than_input_ns(gpu);
+    return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) + run.more_than_input_ns(gpu) + gpu.pause_ns();
 }
 
 // How many steps have most of it, and which has the longest.

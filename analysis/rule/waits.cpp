@@ -19,7 +19,7 @@ Gain gain_of(const Situation& run, bool reads) {
     static constexpr Causes kAll = {
         "sync",         "launch_call",  "launch_bound", "launch_latency",   "kernel_gap",         "framework",
         "optimizer",    "python",       "callback",     "interpreter_lock", "garbage_collection", "host_cpu",
-        "host_unknown", "host_blocked", "operator_cpu"};
+        "host_unknown", "host_blocked", "operator_cpu", "between_launches"};
     const Causes causes = reads ? kAll : kLaunches;
     const Gain drained = without_contention(run, causes, run.what_if().without_drained(causes));
     // Without a reading the wait may have a reason of its own, and only its own time is sure to go.

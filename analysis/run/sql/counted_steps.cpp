@@ -103,6 +103,18 @@ double GpuInStep::drained_ns(Causes causes) const {
     return sum_of(idle, causes, [](const IdlePart& part) { return part.drained_ns; });
 }
 
+double GpuInStep::longest_ns(Causes causes) const {
+    int64_t longest_ns = 0;
+    for (const IdlePart& part : idle)
+        if (causes.has(part.cause)) longest_ns = std::max(longest_ns, part.longest_ns);
+    return static_cast<double>(longest_ns);
+}
+
+double GpuInStep::pause_ns() const {
+    const double ns = longest_ns(kBetweenLaunches);
+    return 2 * ns > idle_ns(kBetweenLaunches) ? ns : 0;
+}
+
 double GpuInStep::sure_share() const {
     const auto idle_ns = static_cast<double>(window_ns - busy_ns);
     const auto sure_ns = static_cast<double>(window_ns - busy_high_ns);
@@ -225,7 +237,8 @@ bool CountedSteps::read_gaps(sqlite3* run, bool in_order) {
     GpuTotal* total = nullptr;
     size_t last = 0;
     Query gaps(run, file_of(run),
-               std::string("SELECT gpu_id, step, cause, ns, pieces, drained_by_sync_ns, rowid FROM gap") +
+               std::string("SELECT gpu_id, step, cause, ns, pieces, drained_by_sync_ns, rowid, longest_ns"
+                           " FROM gap") +
                    (in_order ? " ORDER BY gpu_id, step, cause" : ""));
     while (gaps.step()) {
         const GpuInStep* row = finder.find(gaps.number(0), gaps.number(1));
@@ -233,8 +246,8 @@ bool CountedSteps::read_gaps(sqlite3* run, bool in_order) {
         const auto place = static_cast<size_t>(row - rows_.data());
         if (place < last) return false;
         last = place;
-        const IdlePart part = {gaps.number(3), gaps.number(5), static_cast<int32_t>(gaps.number(4)),
-                               cause_named(gaps.text(2))};
+        const IdlePart part = {gaps.number(3), gaps.number(5), gaps.number(7),
+                               static_cast<int32_t>(gaps.number(4)), cause_named(gaps.text(2))};
         if (begins[place] == SIZE_MAX) begins[place] = idle_.size();
         const auto same =
             std::find_if(idle_.begin() + static_cast<std::ptrdiff_t>(begins[place]), idle_.end(),
@@ -245,6 +258,7 @@ bool CountedSteps::read_gaps(sqlite3* run, bool in_order) {
             same->ns += part.ns;
             same->drained_ns += part.drained_ns;
             same->pieces += part.pieces;
+            same->longest_ns = std::max(same->longest_ns, part.longest_ns);
         }
         if (total == nullptr || total->gpu_id != row->gpu_id) total = of_gpu(std::span(totals_), row->gpu_id);
         GpuTotal::Idle& sum = total->idle[static_cast<size_t>(part.cause)];

@@ -21,6 +21,7 @@ class NewDatabase;
 
 struct IdlePart {
     int64_t ns, drained_ns;  // drained_ns: in gaps that a wait of the host had made
+    int64_t longest_ns;      // of its pieces
     int32_t pieces;
     Cause cause;
 };
@@ -58,6 +59,10 @@ struct GpuInStep {
 
     double idle_ns(Causes causes) const;
     double drained_ns(Causes causes) const;
+    double longest_ns(Causes causes) const;  // of their pieces
+    // Of its gaps between launches: the longest, if that takes longer than all others together. Then it is
+    // one gap, whatever the host did in it, and not the many short ones that launches need.
+    double pause_ns() const;
     // What share of its idle time is sure, by the bounds of when operations ran.
     double sure_share() const;
     double own_ns() const { return static_cast<double>(window_ns - waiting_ns); }

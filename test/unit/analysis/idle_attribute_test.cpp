@@ -23,7 +23,7 @@ TEST_CASE("the host part is what the launching thread was in, one latency earlie
                                    is(Cause::comm_host, 140, 150), is(Cause::host_unknown, 150, 155),
                                    is(Cause::launching_other_gpu, 155, 165),
                                    is(Cause::host_unknown, 165, 170), is(Cause::launch_bound, 170, 175),
-                                   is(Cause::host_unknown, 175, 200)});
+                                   is(Cause::between_launches, 175, 200)});
 }
 
 //  recorded              |────────────────
@@ -107,7 +107,7 @@ TEST_CASE("a loop that launches too slowly is launch bound, not latency", "[idle
     CHECK(scene.pieces() == Pieces{is(Cause::launch_bound, 108, 113)});
 }
 
-//  thread  ─L┐64 ──19──83┌other┐84 …┌N   all of it under 20: a loop. From 20 on it is not.
+//  thread  ─L┐64 ──19──83┌other┐84 …┌N   all of it under 20: a loop; under 1 ms: it may well be one.
 TEST_CASE("user time between launches is launch bound below 20 us only", "[idle]") {
     const auto between = [](int64_t until_us) {
         Scene scene;
@@ -116,8 +116,10 @@ TEST_CASE("user time between launches is launch bound below 20 us only", "[idle]
         return scene.pieces();
     };
     CHECK(between(129) == Pieces{is(Cause::launch_bound, 116, 134)});
-    CHECK(between(130) == Pieces{is(Cause::host_unknown, 116, 120), is(Cause::host_cpu, 120, 122),
-                                 is(Cause::host_unknown, 122, 135)});
+    CHECK(between(130) == Pieces{is(Cause::between_launches, 116, 135)});
+    CHECK(between(1109) == Pieces{is(Cause::between_launches, 116, 1114)});
+    CHECK(between(1110) == Pieces{is(Cause::host_unknown, 116, 120), is(Cause::host_cpu, 120, 122),
+                                  is(Cause::host_unknown, 122, 1115)});
     // Between launches for this GPU: not after a sync, not after a launch for another.
     for (const auto& [what, gpu] : {std::pair(What::sync, kNoGpu), std::pair(What::launch, 1)}) {
         Scene scene;
@@ -192,7 +194,7 @@ TEST_CASE("launched late, then waiting: the wait begins where it could have star
     Scene scene;
     scene.launch(80, 90).row(90, 110, 20).launch(110, 112);
     scene.gap_before(100, 150, 110, 112, WaitsFor::other_gpu);
-    CHECK(scene.pieces() == Pieces{is(Cause::host_cpu, 100, 115), is(Cause::launch_call, 115, 117),
+    CHECK(scene.pieces() == Pieces{is(Cause::between_launches, 100, 115), is(Cause::launch_call, 115, 117),
                                    is(Cause::wait_other_gpu, 117, 150)});
 }
 
@@ -201,7 +203,7 @@ TEST_CASE("launched late, then waiting: the wait begins where it could have star
 TEST_CASE("host time before the input copy is input", "[idle]") {
     Scene scene;
     scene.launch(60, 64).row(64, 295, 31, 0, 7).launch(295, 298).gap_before(100, 300, 295, 298);
-    const Pieces host = {is(Cause::host_blocked, 100, 269, 7), is(Cause::host_cpu, 269, 300)};
+    const Pieces host = {is(Cause::host_blocked, 100, 269, 7), is(Cause::between_launches, 269, 300)};
     const Pieces input = {is(Cause::input_wait, 100, 269, 7), is(Cause::input_cpu, 269, 300)};
     CHECK(scene.pieces() == host);
     scene.gap.next->is_copy_h2d = true;
@@ -233,7 +235,7 @@ TEST_CASE("time without a CPU is reported beside the cause it lies in", "[idle]"
     Scene scene;
     scene.launch(60, 64).row(64, 195, 31, 40).launch(195, 198).gap_before(140, 200, 195, 198);
     const Attributed result = scene.ask();
-    CHECK(result.pieces == Pieces{is(Cause::host_blocked, 140, 169), is(Cause::host_cpu, 169, 200)});
+    CHECK(result.pieces == Pieces{is(Cause::host_blocked, 140, 169), is(Cause::between_launches, 169, 200)});
     CHECK(result.contended == std::vector<Contended>{{Cause::host_blocked, 29 * kUs}});
 }
 

@@ -191,6 +191,7 @@ Cause host_cause(const Made& made, int64_t t) {
         if (what == What::other_call && told) return Cause::input_loading;
         return ran ? Cause::input_cpu : Cause::input_wait;
     }
+    if (here(first) && here(last)) return off ? Cause::host_blocked : Cause::between_launches;
     if (told && (what == What::unknown || what == What::other_call)) return Cause::callback;
     if (what == What::unknown) return Cause::host_unknown;
     return ran ? Cause::host_cpu : Cause::host_blocked;

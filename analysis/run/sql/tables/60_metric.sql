@@ -13,7 +13,7 @@ INSERT INTO idle_cause VALUES
   ('launch_bound', 'launch'), ('launching_other_gpu', 'launch'), ('launch_latency', 'launch'),
   ('kernel_gap', 'launch'), ('sync', 'sync'), ('wait_other_gpu', 'wait'), ('wait_host_callback', 'wait'),
   ('framework', 'host'), ('operator_cpu', 'host'), ('python', 'host'), ('optimizer', 'host'),
-  ('callback', 'host'),
+  ('between_launches', 'host'), ('callback', 'host'),
   ('interpreter_lock', 'host'), ('garbage_collection', 'host'),
   ('host_cpu', 'host'), ('host_blocked', 'host'), ('host_unknown', 'host'), ('alloc_or_load', 'host'),
   ('slow_call', 'host'),  ('graph_update', 'host'),

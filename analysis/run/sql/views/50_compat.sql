@@ -107,8 +107,9 @@ WITH
           THEN 'kernel_launch'
         WHEN cause IN ('wait_other_gpu') THEN 'device_to_device'
         WHEN cause IN ('alloc_or_load', 'slow_call', 'graph_update') THEN 'compilation'
-        WHEN cause IN ('framework', 'operator_cpu', 'optimizer', 'python', 'callback', 'interpreter_lock',
-          'garbage_collection', 'host_cpu', 'comm_host', 'wait_host_callback') THEN 'host_compute'
+        WHEN cause IN ('framework', 'operator_cpu', 'optimizer', 'python', 'between_launches',
+          'callback', 'interpreter_lock', 'garbage_collection', 'host_cpu', 'comm_host',
+          'wait_host_callback') THEN 'host_compute'
         ELSE 'others' END
     FROM gap)
 SELECT r.rank, g.uuid AS gpu, p.gpu_id, p.step,
@@ -147,8 +148,8 @@ WITH
           'launching_other_gpu',
           'launch_bound', 'launch_call') THEN 'runtime'
         WHEN cause IN ('input_loading', 'input_wait', 'input_cpu') THEN 'dataloader'
-        WHEN cause IN ('framework', 'operator_cpu', 'optimizer', 'host_cpu', 'host_blocked',
-          'wait_host_callback')
+        WHEN cause IN ('framework', 'operator_cpu', 'optimizer', 'between_launches', 'host_cpu',
+          'host_blocked', 'wait_host_callback')
           THEN 'cpu_exec'
         ELSE 'other' END
     FROM gap),
