@@ -162,13 +162,14 @@ class Writer {
     }
     void python(const PythonSums& sums) {
         for (const auto& [key, sum] : sums) {
-            const PythonPlaceIn& place = facts_.python.places[static_cast<size_t>(key.second)];
+            const auto& [step, cause, number] = key;
+            const PythonPlaceIn& place = facts_.python.places[static_cast<size_t>(number)];
             const PythonLine& line = facts_.python.lines[static_cast<size_t>(place.line)];
             const bool is_inside = place.inside != PythonPlaceIn::kNoLine;
             const PythonLine in =
                 is_inside ? facts_.python.lines[static_cast<size_t>(place.inside)] : PythonLine{};
             run_.add("idle_python",
-                     {gpu_->gpu_id, std::string(name_of(key.first)), line.file, line.function,
+                     {gpu_->gpu_id, int64_t{step}, std::string(name_of(cause)), line.file, line.function,
                       maybe(line.line), sum.ns, sum.samples, in.file, in.function, maybe(in.line)});
         }
     }

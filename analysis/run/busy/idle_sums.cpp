@@ -41,13 +41,7 @@ void IdleSums::add(const Attributed& gap) {
         std::upper_bound(boundaries_ns_.begin(), boundaries_ns_.end(), gap.pieces.front().from_ns);
     const auto until = std::lower_bound(from, boundaries_ns_.end(), gap.pieces.back().until_ns);
     const Interval all = {segments_.front().from_ns, segments_.back().until_ns};
-    for (const PythonPart& part : gap.python) {
-        const int64_t ns = std::min(part.until_ns, all.end_ns) - std::max(part.from_ns, all.start_ns);
-        if (ns <= 0) continue;
-        PythonSum& sum = python_[{part.cause, part.line}];
-        sum.ns += ns;
-        sum.samples += part.samples;
-    }
+    for (const PythonPart& part : gap.python) add_python(part);
     const auto add_clipped = [&](Piece piece) {
         piece.from_ns = std::max(piece.from_ns, all.start_ns);
         piece.until_ns = std::min(piece.until_ns, all.end_ns);
@@ -60,6 +54,18 @@ void IdleSums::add(const Attributed& gap) {
     IdleByCause& ready =
         segment_ < segments_.size() && segments_[segment_].step != kNoStep ? ready_ : rest_ready_;
     for (const Contended& row : gap.contended) ready[row.cause] += row.ns;
+}
+
+// Of the step in which it begins.
+void IdleSums::add_python(const PythonPart& part) {
+    const int64_t from_ns = std::max(part.from_ns, segments_.front().from_ns);
+    const int64_t ns = std::min(part.until_ns, segments_.back().until_ns) - from_ns;
+    if (ns <= 0) return;
+    const auto segment = std::partition_point(segments_.begin(), segments_.end(),
+                                              [&](const Segment& one) { return one.until_ns <= from_ns; });
+    PythonSum& sum = python_[{segment->step, part.cause, part.line}];
+    sum.ns += ns;
+    sum.samples += part.samples;
 }
 
 void IdleSums::add_piece(const Piece& piece, bool drained) {

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "../../busy/undisturbed.h"
@@ -34,11 +35,10 @@ struct ContentionRow {
     int64_t ready_ns;  // the thread could have run and had no CPU
 };
 
-// Of all segments together: a line of Python says where, not when.
 struct PythonSum {
     int64_t ns = 0, samples = 0;
 };
-using PythonSums = std::map<std::pair<Cause, int32_t>, PythonSum>;  // by cause and line
+using PythonSums = std::map<std::tuple<int32_t, Cause, int32_t>, PythonSum>;  // by step, cause and line
 
 class IdleSums {
   public:
@@ -54,6 +54,7 @@ class IdleSums {
     const PythonSums& python() const { return python_; }
 
   private:
+    void add_python(const PythonPart& part);
     void add_piece(const Piece& piece, bool drained);
     void leave_segment();
     void put_contention(int32_t step, IdleByCause& ready);

@@ -19,8 +19,8 @@ std::string list_of(const Causes* causes) {
 bool is_there(sqlite3* run) {
     Query tables(run, "run",
                  "SELECT count(*) FROM pragma_table_info('idle_python')"
-                 " WHERE name IN ('ns', 'samples', 'inside_file')");
-    return tables.step() && tables.number(0) == 3;
+                 " WHERE name IN ('step', 'ns', 'samples', 'inside_file')");
+    return tables.step() && tables.number(0) == 4;
 }
 
 std::string name_of_line(const std::string& file, const std::string& function, std::optional<int64_t> line) {
@@ -33,7 +33,8 @@ void note_inside(sqlite3* run, const std::string& list, PythonPlace& place) {
     Query inside(run, "run",
                  "SELECT inside_file, inside_function, inside_line, sum(n) FROM (SELECT g.rank_id, p.gpu_id,"
                  "   inside_file, inside_function, inside_line, sum(samples) AS n"
-                 "   FROM idle_python p JOIN gpu g USING (gpu_id) WHERE cause IN (" +
+                 "   FROM idle_python p JOIN v_gpu_basis USING (gpu_id, step) JOIN gpu g USING (gpu_id)"
+                 "   WHERE cause IN (" +
                      list +
                      ") AND file = ?1 AND function = ?2 AND line IS ?3"
                      "   GROUP BY p.gpu_id, inside_file, inside_function, inside_line)"
@@ -71,7 +72,8 @@ std::vector<PythonPlace> python_places(sqlite3* run, const Causes* causes, int64
     Query rows(
         run, "run",
         "WITH here AS (SELECT g.rank_id, p.gpu_id, file, function, line, sum(ns) AS ns, sum(samples) AS n"
-        "   FROM idle_python p JOIN gpu g USING (gpu_id) WHERE cause IN (" +
+        "   FROM idle_python p JOIN v_gpu_basis USING (gpu_id, step) JOIN gpu g USING (gpu_id)"
+        "   WHERE cause IN (" +
             list +
             ")"
             "   GROUP BY p.gpu_id, file, function, line),"
@@ -80,7 +82,8 @@ std::vector<PythonPlace> python_places(sqlite3* run, const Causes* causes, int64
             " all_of_rank AS (SELECT max(n) AS n FROM (SELECT rank_id, sum(n) AS n FROM here"
             "   GROUP BY rank_id, gpu_id) GROUP BY rank_id)"
             " SELECT file, function, line,"
-            "   1.0 * sum(ns) / (SELECT sum(ns) FROM gap WHERE cause IN (" +
+            "   1.0 * sum(ns) / (SELECT sum(ns) FROM gap JOIN v_gpu_basis USING (gpu_id, step) WHERE cause "
+            "IN (" +
             list +
             ")), sum(n),"
             "   (SELECT sum(n) FROM all_of_rank) FROM of_rank"

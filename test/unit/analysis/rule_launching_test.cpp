@@ -93,8 +93,10 @@ TEST_CASE("the line of a library is named where most samples of a line were in i
           "[rule][rule_launching]") {
     const auto where = [](int64_t in_loop, int64_t elsewhere) {
         RunRows run = idle_share("host_cpu", 0.2);
-        const auto sampled = [&](const char* file, const char* function, int64_t line, int64_t samples) {
+        const auto sampled = [&](const char* file, const char* function, int64_t line, int64_t samples,
+                                 int64_t step = 1) {
             run.add("idle_python", {{"gpu_id", int64_t{0}},
+                                    {"step", step},
                                     {"cause", "host_cpu"},
                                     {"file", "/me/train.py"},
                                     {"function", "main"},
@@ -107,6 +109,7 @@ TEST_CASE("the line of a library is named where most samples of a line were in i
         };
         if (in_loop > 0) sampled("/v/site-packages/t/trainer.py", "loop", 9, in_loop);
         if (elsewhere > 0) sampled("", "", 0, elsewhere);
+        sampled("/v/site-packages/t/compiler.py", "compile", 3, 90, -1);  // before the first step
         return run.look("step_gap")->where;
     };
     CHECK(where(4, 0) == "by 4 of 4 samples in train.py:7 (main), there in trainer.py:9 (loop)");
