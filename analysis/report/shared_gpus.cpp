@@ -1,5 +1,6 @@
 // GPUs that several processes used: how busy they were together. What stands above of each process is its
 // own.
+#include <algorithm>
 #include <map>
 
 #include "../text/units.h"
@@ -12,6 +13,7 @@ namespace gpushim::analysis::section_shared_gpus {
 namespace {
 
 constexpr size_t kMostGpus = 8, kMostProcesses = 4;
+constexpr double kWorthSaying = 0.05;
 
 struct Process {
     GpuLabel label;
@@ -26,6 +28,13 @@ struct SharedGpu {
     std::optional<double> share(std::optional<int64_t> ns) const {
         if (!ns || known_ns <= 0) return {};
         return static_cast<double>(*ns) / static_cast<double>(known_ns);
+    }
+    // Of what processes say each for itself, so much lies beside another's.
+    std::optional<int64_t> beside_ns() const {
+        if (!union_ns) return {};
+        int64_t sum_ns = 0;
+        for (const Process& process : processes) sum_ns += process.busy_ns.value_or(0);
+        return std::max<int64_t>(0, sum_ns - *union_ns);
     }
     std::optional<int64_t> idle_ns() const {
         return union_ns ? std::optional(known_ns - *union_ns) : std::nullopt;
@@ -69,6 +78,7 @@ Json json_of(const SharedGpu& gpu) {
         .maybe("busy_share", gpu.share(gpu.union_ns), gpu.why)
         .maybe("idle_ns", gpu.idle_ns(), gpu.why)
         .maybe("tail_ns", gpu.tail_ns, gpu.why)
+        .maybe("beside_ns", gpu.beside_ns(), gpu.why)
         .known("processes", std::move(processes))
         .json();
 }
@@ -93,6 +103,9 @@ void write_text(const SharedGpu& gpu, Report& report) {
     report.line("    busy " + percent_text(*gpu.share(gpu.union_ns)) + " together (" +
                 list_of(gpu, &Process::busy_ns) + ") of " + duration_text(static_cast<double>(gpu.known_ns)) +
                 " timed in all");
+    if (const auto beside = gpu.share(gpu.beside_ns()); *beside > kWorthSaying)
+        report.line("    kernels of several processes at a time: " + percent_text(*beside) +
+                    "; without MPS a GPU takes turns, and a kernel's time holds the others' turns");
     report.line("    idle " + percent_text(*gpu.share(gpu.idle_ns())) +
                 ", by the process whose work came next: " + list_of(gpu, &Process::next_own_ns) + ", none " +
                 percent_text(*gpu.share(gpu.tail_ns)));

@@ -72,6 +72,14 @@ class SharedGpu(unittest.TestCase):
             self.assertAlmostEqual(own / ended[rank], 1, delta=0.02, msg=said)
             self.assertAlmostEqual(other / ended[1 - rank], 1, delta=0.02, msg=said)
 
+    def test_what_ran_at_the_same_time_is_said(self):
+        end_ns = self.ask("SELECT max(last_ns) FROM rank")[0][0]
+        gpu = self.json["shared_gpus"][0]
+        together, each, _ = self.truth(end_ns - gpu["window_ns"])
+        self.assertGreater(sum(each) - together, 0.05 * gpu["window_ns"])
+        self.assertAlmostEqual(gpu["beside_ns"] / (sum(each) - together), 1, delta=0.05)
+        self.assertIn("    kernels of several processes at a time: ", self.report)
+
     def test_the_report_says_so_and_counts_it_once(self):
         self.assertIn(" 1 x Simulated GPU ", self.report)
         self.assertIn("  2 processes on GPU-", self.report)
