@@ -26,13 +26,15 @@ bool has_cue(const Tally& piece, MergeBy by) {
 
 // A start-up may hold as much as a step and be followed by more that the anchor cuts: weights that are
 // filled, then copied. Steps begin where one follows the other, if nearly all are like each other from there
-// on.
+// on. A few may stand alone before that; many are steps between others.
 void leave_out_start_up(std::vector<Piece>& pieces) {
     constexpr double kNearlyAll = 0.9;
     const auto is_like = [](const Piece& piece) { return piece.is_like_step; };
     const auto first = std::adjacent_find(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
         return a.is_like_step && b.is_like_step;
     });
+    constexpr std::ptrdiff_t kFewAlone = 3;
+    if (std::count_if(pieces.begin(), first, is_like) > kFewAlone) return;
     const auto like = static_cast<double>(std::count_if(first, pieces.end(), is_like));
     if (first != pieces.end() && like >= kNearlyAll * static_cast<double>(pieces.end() - first))
         pieces.erase(pieces.begin(), first);

@@ -17,7 +17,7 @@ constexpr int64_t kMostWarmUp = 3;     // steps like them before
 struct Counted {
     Candidates candidates;
     std::map<int32_t, int64_t> lanes;
-    int64_t launches = 0, optimizers = 0, graphs = 0;
+    int64_t launches = 0, optimizers = 0, graphs = 0, operations = 0;
     std::optional<int32_t> lead_lane() const {
         const auto most = std::max_element(lanes.begin(), lanes.end(),
                                            [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -34,6 +34,7 @@ Counted count(const TokenSource& source) {
         ++counted.launches;
         counted.optimizers += token.is_optimizer;
         counted.graphs += token.kind == TokenKind::graph;
+        counted.operations += token.operations;
         if (token.kind != TokenKind::copy_h2d) ++counted.lanes[token.lane];
     });
     return counted;
@@ -148,9 +149,6 @@ Period found(const Reading& reading, const std::vector<Trial>& trials, const Cou
 Period choose(const std::vector<Reading>& fitting, const std::vector<Trial>& trials, const Counted& counted) {
     const Reading& finest = fitting.front();
     for (const Reading& reading : fitting) {
-        const auto is_decided_by = [&](const Reading& other) { return decides(other, reading); };
-        if (undecided_lag(reading) != 0 && std::any_of(fitting.begin(), fitting.end(), is_decided_by))
-            continue;
         const bool begins = reading.has_copies() || reading.has_optimizers();
         // A program may also look only every ten steps: a sync alone does not say that what is finer are
         // layers.
@@ -237,10 +235,13 @@ bool is_start_up(const TokenSource& before, const Period& loop, const Counted& i
     return !other.is_found || other.span_ns < loop.span_ns;
 }
 
-// What repeats from `from_ns` on, judged as if the run had begun there.
-Period behind_start_up(const TokenSource& source, int64_t from_ns, int loops) {
+// What repeats from `from_ns` on, judged as if the run had begun there. Nearly all that ran ran there: a
+// graph's launch is one of few, and runs what thousands do; figures of a step are sums of the run.
+Period behind_start_up(const TokenSource& source, int64_t operations, int64_t from_ns, int loops) {
     const TokenSource rest = within(source, from_ns, INT64_MAX);
     const Counted counted = count(rest);
+    if (static_cast<double>(counted.operations) < Trial::kExplained * static_cast<double>(operations))
+        return {};
     Period period = period_of(of_run(try_all(rest, counted), counted), counted);
     if (!period.is_found || !period.begins_plainly || period.steps < kFewestInLoop) return {};
     if (!is_start_up(within(source, INT64_MIN, from_ns), period, counted, loops)) return {};
@@ -255,7 +256,7 @@ Period find(const TokenSource& source, int loops) {
     if (period.is_found || loops == 0) return period;
     const auto from_ns = loop_of(trials, counted);
     if (!from_ns) return period;
-    Period loop = behind_start_up(source, *from_ns, loops);
+    Period loop = behind_start_up(source, counted.operations, *from_ns, loops);
     return loop.is_found ? loop : period;
 }
 

@@ -9,8 +9,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr double kRecurs = 0.80;  // of the pieces have a cue that belongs to every step
-constexpr double kMuchAlike = 0.70;
-constexpr double kAlike = 0.40;  // of the launches two micro-steps have in common: the last has an optimizer
+constexpr double kAlike = 0.40;   // of the launches two micro-steps have in common: the last has an optimizer
 
 // Pieces that come back only every `lag` must be alike to be micro-steps, and something must join them: two
 // copies in one step also cut it into pieces, A B A B, but what is in these has little in common.
@@ -35,21 +34,7 @@ double Reading::confidence() const {
 }
 
 bool Reading::has_copies() const { return trial->share_with_copies() >= kRecurs; }
-bool Reading::has_optimizers() const {
-    return trial->share_with_optimizers() >= kRecurs && !only_optimizes();
-}
-
-// An optimizer that goes through the parameters one by one repeats more, and more evenly, than steps do.
-bool Reading::only_optimizes() const {
-    return trial->has_products() && trial->share_with_products() < kRecurs;
-}
-
-bool Reading::trains_in_each() const {
-    constexpr double kEach = 0.98;
-    return micro_steps == 1 && trial->share_with_optimizers() >= kEach &&
-           trial->share_with_products() >= kEach;
-}
-
+bool Reading::has_optimizers() const { return trial->share_with_optimizers() >= kRecurs; }
 bool Reading::has_syncs() const { return trial->share_with_syncs() >= kRecurs; }
 
 Reading read(const Trial& trial) {
@@ -67,13 +52,11 @@ Reading read(const Trial& trial) {
 }
 
 // Whatever ends a step is work that the pieces before it do not have. So pieces that are nearly alike and as
-// long as each other are steps, and those of which each has an optimizer or a collective are. Where each is
-// known to have a model's work, too, some may have much more: an accuracy every five steps.
+// long as each other are steps, and those of which each has an optimizer or a collective are.
 bool takes_turns(const Reading& reading) {
     const Trial& trial = *reading.trial;
     if (reading.lag == 1 || reading.merge_by != MergeBy::nothing) return false;
     if (trial.same_share(reading.lag) < Trial::kExplained) return false;
-    if (reading.trains_in_each() && trial.likeness() >= kMuchAlike) return true;
     const bool ends_each = trial.optimizer_distance() == 1 ||
                            (trial.optimizer_distance() == 0 && trial.collective_distance() == 1);
     const double alike = ends_each ? trial.share_near() : trial.share_near_and_as_long();
@@ -92,12 +75,6 @@ size_t undecided_lag(const Reading& reading) {
     for (size_t lag = 2; lag <= Trial::kLags && static_cast<int64_t>(lag) * 4 <= trial.pieces(); ++lag)
         if (trial.same_share(lag) > trial.same_share(1) + kClearly) return lag;
     return 0;
-}
-
-bool decides(const Reading& coarser, const Reading& undecided) {
-    const auto lag = static_cast<int64_t>(undecided_lag(undecided));
-    return coarser.trains_in_each() &&
-           (coarser.trial->pieces() + 1) * lag >= undecided.trial->pieces() * (lag - 1);
 }
 
 bool is_one_of_several_copies(const Reading& reading) {
@@ -130,7 +107,7 @@ bool has_one_copy_for_each_step_of(const Reading& joined, const Reading& reading
 bool is_clearly_finer(const Reading& a, const Reading& b) { return a.steps() > 1.5 * b.steps(); }
 
 bool hides_finer(const Reading& reading, const std::vector<Trial>& trials) {
-    constexpr double kMostly = 0.6;
+    constexpr double kMuchAlike = 0.7, kMostly = 0.6;
     return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
         const Reading finer = read(trial);
         if (trial.likeness() < kMuchAlike || !(finer.has_copies() || finer.has_optimizers())) return false;

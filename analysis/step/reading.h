@@ -19,11 +19,8 @@ struct Reading {
     double same() const { return trial->same_share(lag); }
     double steps() const { return static_cast<double>(trial->pieces()) / micro_steps; }
     double confidence() const;
-    bool has_copies() const;      // nearly every piece has; so the others
-    bool has_optimizers() const;  // and they are not all that most pieces have
-    bool only_optimizes() const;
-    // Each has an optimizer and a model's work, so nothing is wanting to a step.
-    bool trains_in_each() const;
+    bool has_copies() const;  // nearly every piece has; so the others
+    bool has_optimizers() const;
     bool has_syncs() const;
 };
 
@@ -34,8 +31,6 @@ bool fits(const Reading& reading);
 // 0: none. Where every m-th piece alone is different, it may end a step of m micro-steps; an optimizer kernel
 // or a collective would tell.
 size_t undecided_lag(const Reading& reading);
-// Of pieces like `undecided` some have no optimizer: those of `coarser` are these and the ones that have one.
-bool decides(const Reading& coarser, const Reading& undecided);
 // A copy that is told from others like it only by what precedes it may be any of its step's micro-steps.
 bool is_one_of_several_copies(const Reading& reading);
 // Its pieces are made of others that are much alike and have an input or an optimizer each, as an epoch's

@@ -13,7 +13,6 @@ void Tally::add(const Token& token, std::optional<int32_t> lead_lane) {
     optimizers += token.is_optimizer;
     collectives += token.kind == TokenKind::collective;
     loads += token.is_load;
-    products += token.is_product;
     if (is_sync || (lead_lane && (is_copy || token.lane != *lead_lane))) return;
     // Of copies only that there was one: how long a batch is differs.
     const uint64_t name = is_copy ? 0 : static_cast<uint64_t>(name_of(token));
@@ -32,7 +31,6 @@ Tally Tally::operator-(const Tally& earlier) const {
     between.optimizers -= earlier.optimizers;
     between.collectives -= earlier.collectives;
     between.loads -= earlier.loads;
-    between.products -= earlier.products;
     for (size_t i = 0; i < bins.size(); ++i) between.bins[i] -= earlier.bins[i];
     return between;
 }

@@ -14,7 +14,7 @@ namespace gpushim::analysis {
 struct Tally {
     uint64_t signature = 0;
     int64_t launches = 0;
-    int64_t copies = 0, syncs = 0, optimizers = 0, collectives = 0, loads = 0, products = 0;
+    int64_t copies = 0, syncs = 0, optimizers = 0, collectives = 0, loads = 0;
     std::array<int64_t, 32> bins{};  // launches by name, to tell how much two stretches have in common
 
     // With a lead lane only that lane's operations count: where several lanes run, each in its own order, how

@@ -33,10 +33,8 @@ struct Token {
     // Of a copy to the device; of a sync: what was copied to the host since the one before. Below 0: not
     // known.
     int64_t bytes = -1;
-    int64_t blocks = 0;  // of a kernel; 0: not known
-    // A matrix product, a convolution or attention by its name: a model's work, which no optimizer step alone
-    // has.
-    bool is_product = false;
+    int64_t blocks = 0;      // of a kernel; 0: not known
+    int64_t operations = 1;  // of a graph: what a launch of it runs, as far as that is known
 };
 
 // Gives every token of the run to what it is handed, in order of time, and the same again when called again:

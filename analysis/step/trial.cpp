@@ -64,7 +64,6 @@ void Trial::end_piece(const Tally& piece, const Recent& ended) {
     with_copies_ += piece.copies > 0;
     with_optimizers_ += piece.optimizers > 0;
     with_syncs_ += piece.syncs > 0;
-    with_products_ += piece.products > 0;
     optimizers_.next(piece.optimizers > 0);
     collectives_.next(piece.collectives > 0);
     if (pieces_ == 0) first_ns_ = ended.from_ns;

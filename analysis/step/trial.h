@@ -57,8 +57,6 @@ class Trial {
     size_t best_lag() const;  // the shortest that explains enough, else the one that explains most
     double share_with_copies() const { return share(with_copies_); }
     double share_with_optimizers() const { return share(with_optimizers_); }
-    double share_with_products() const { return share(with_products_); }
-    bool has_products() const { return begun_.products > 0; }  // the run, as far as names tell
     double share_with_syncs() const { return share(with_syncs_); }
     double likeness() const { return share(alike_); }  // of pieces to the one before
     // Of the launches: in pieces that are nearly the one before them; and also as long.
@@ -94,8 +92,7 @@ class Trial {
     int64_t begun_ns_ = 0, first_ns_ = 0;
     Tally begun_, last_, typical_, early_;
     int64_t before_ = 0, pieces_ = 0, votes_ = 0;
-    double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, with_products_ = 0;
-    double alike_ = 0;
+    double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, alike_ = 0;
     double after_first_ = 0, near_ = 0, as_long_ = 0;  // launches
     CueDistance optimizers_, collectives_;
     std::array<Lag, kLags> lags_{};

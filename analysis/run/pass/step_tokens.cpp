@@ -51,6 +51,7 @@ class Tokens {
             token.kind = TokenKind::graph;
             token.hash = token.name = mixed(1, call.detail);
             token.purpose = of_graph(call.detail);
+            token.operations = operations_of(call.detail);
         } else if (call.type == OperationClass::h2d) {
             token.kind = TokenKind::copy_h2d;
             token.hash = mixed(2, call.bytes);
@@ -71,7 +72,7 @@ class Tokens {
     struct OfShape {
         bool is_known = false;
         int64_t hash = 0, name = 0;
-        bool is_optimizer = false, is_collective = false, is_product = false;
+        bool is_optimizer = false, is_collective = false;
         Purpose purpose = {};
         int64_t blocks = 0;
     };
@@ -102,7 +103,6 @@ class Tokens {
         token.hash = shape.hash;
         token.name = shape.name;
         token.is_optimizer = shape.is_optimizer;
-        token.is_product = shape.is_product;
         token.purpose = shape.purpose;
         token.blocks = shape.blocks;
         if (call.type == OperationClass::comm || shape.is_collective) token.kind = TokenKind::collective;
@@ -137,9 +137,12 @@ class Tokens {
                 .weighs = facts.family == KernelFamily::softmax};
     }
 
-    static bool is_product(KernelFamily family) {
-        return family == KernelFamily::gemm || family == KernelFamily::convolution ||
-               family == KernelFamily::attention;
+    int64_t operations_of(int64_t graph) const {
+        const auto contents = facts_.graphs.find(graph);
+        if (contents == facts_.graphs.end()) return 1;
+        const auto& [kernels, copies, memsets, bytes, by_kernel] = contents->second;
+        return std::max<int64_t>(
+            1, std::max<int64_t>(0, kernels) + std::max<int64_t>(0, copies) + std::max<int64_t>(0, memsets));
     }
 
     // By what a launch of it runs, where that is recorded.
@@ -162,7 +165,6 @@ class Tokens {
                 name,
                 family == KernelFamily::optimizer,
                 family == KernelFamily::comm,
-                is_product(family),
                 purpose_of(shape->second.kernel),
                 shape->second.blocks};
     }

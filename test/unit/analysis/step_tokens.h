@@ -1,8 +1,8 @@
 // Runs written as letters, one for each token, 10 ns apart: h a copy to the device, s a sync, o an
 // optimizer's kernel, c a collective, g a graph, L a kernel whose code is loaded for it; B a kernel that
 // computes gradients, D one of decodes, P one of prefills, C one that fills a cache, A one that attends, W a
-// softmax, X one that chooses a token, M a matrix product; any other letter a kernel of that name. A space is
-// 10 ns in which nothing is launched.
+// softmax, X one that chooses a token; any other letter a kernel of that name. A space is 10 ns in which
+// nothing is launched.
 #pragma once
 
 #include <string_view>
@@ -16,6 +16,7 @@ namespace gpushim::analysis {
 struct MadeRun {
     std::vector<Token> tokens;
     int64_t now_ns = 0;
+    int64_t graph_runs = 1;  // so many operations a launch of g
 
     // Returns when its first token was.
     int64_t play(std::string_view letters, int32_t lane = 0, int64_t grid = 0) {
@@ -52,10 +53,12 @@ struct MadeRun {
         if (letter == 'h') made.kind = TokenKind::copy_h2d;
         if (letter == 's') made.kind = TokenKind::sync;
         if (letter == 'c') made.kind = TokenKind::collective;
-        if (letter == 'g') made.kind = TokenKind::graph;
+        if (letter == 'g') {
+            made.kind = TokenKind::graph;
+            made.operations = graph_runs;
+        }
         made.is_optimizer = letter == 'o';
         made.is_load = letter == 'L';
-        made.is_product = letter == 'M';
         made.purpose = {letter == 'B', letter == 'D' || letter == 'P' || letter == 'C',
                         letter == 'P', letter == 'D',
                         letter == 'A', letter == 'X',
