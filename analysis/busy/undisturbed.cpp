@@ -10,11 +10,14 @@ namespace {
 
 constexpr int64_t kNever = INT64_MIN / 4;
 
-// A launch that takes so long behind so many others waits for room in the stream's queue: none takes that
-// long of its own, and no queue is that short (of an H200's 1,024 entries a launch with two events takes
-// two).
-constexpr int64_t kHeldUpNs = 50'000;
-constexpr size_t kHeldUpBehind = 100;
+// A stream's queue takes 1,024 entries, an operation or an event each (an H200's was full of 510 launches
+// with an event behind each): whoever launches into one that is as full as this goes on as fast as the stream
+// does.
+constexpr int64_t kFullEntries = 900;
+constexpr size_t kRoom = 1024;          // without our events, of launches alone
+constexpr int64_t kOwnCallNs = 10'000;  // at most, that a launch takes which does not wait
+constexpr int64_t kAtOnceNs = 100'000;  // after its call, that an operation starts on an empty stream
+constexpr int64_t kWorkNs = 50'000;     // between two launches, and more is the host's own
 
 // The same moment as it was and as it would have been.
 struct Moment {
@@ -28,15 +31,35 @@ struct Moment {
 };
 
 struct Stream {
-    Moment end;                // of its last operation
-    Moment joins;              // what it was told to wait for since
-    int64_t own_ns = 0;        // of our event behind the last operation
-    std::deque<Moment> queue;  // ends of those that may not be over
-    Moment passed;             // end of the newest that is
+    Moment end;          // of its last operation
+    Moment joins;        // what it was told to wait for since
+    int64_t own_ns = 0;  // of our event behind the last operation
+    struct Queued {
+        Moment end;
+        int64_t entries;
+    };
+    std::deque<Queued> queue;    // of those that may not be over
+    int64_t entries = 0;         // … so many
+    std::deque<int64_t> starts;  // of the newest kRoom, as they would have been
 
-    void pass(int64_t host_ns) {
-        for (; !queue.empty() && queue.front().was_ns <= host_ns; queue.pop_front()) passed = queue.front();
+    Moment passed;           // end of the newest that is over
+    bool was_empty = false;  // since the span began, so how far the host is ahead is known
+
+    void push(int64_t start_ns, int64_t events) {
+        queue.push_back({end, 1 + events});
+        entries += 1 + events;
+        starts.push_back(start_ns);
+        if (starts.size() > kRoom) starts.pop_front();
     }
+    void pass(int64_t host_ns) {
+        for (; !queue.empty() && queue.front().end.was_ns <= host_ns; queue.pop_front()) {
+            passed = queue.front().end;
+            entries -= queue.front().entries;
+        }
+    }
+    int64_t earlier_ns() const { return passed.was_ns == kNever ? 0 : passed.was_ns - passed.would_ns; }
+    // When there is room for one more.
+    int64_t room_ns() const { return starts.size() < kRoom ? kNever : starts.front(); }
 };
 
 // The later operations start, the longer it all takes and the smaller is their share of it.
@@ -99,7 +122,10 @@ class Replay {
   private:
     Call operation(const Call& call, bool in_span);
     Call sync(const Call& call);
-    bool is_held_up(const Call& call);
+    bool is_full(const Call& call);
+    void note_empty(const Call& call);
+    int64_t shift_behind_full(const Call& call, const Call& would);
+    int64_t ready_to_return_ns(const Call& call, const Call& would) const;
     int64_t& shift_of(const Call& call) { return shift_ns_[take_turns_ ? 0 : call.thread_id]; }
     Moment awaited(const Call& call) const;
     Moment legacy_tail(const Call& call) const;
@@ -118,7 +144,8 @@ class Replay {
     std::vector<Stream> streams_;
     std::unordered_map<int64_t, int64_t> shift_ns_;  // by thread: how much earlier it would have been
     bool take_turns_;  // the threads wait for each other: what one saves the next begins earlier
-    std::unordered_map<int64_t, Moment> records_;  // by event
+    std::unordered_map<int64_t, Moment> records_;    // by event
+    std::unordered_map<int64_t, Moment> last_exit_;  // by thread, of its newest operation
 };
 
 // Where a span ends in the replay: as much earlier as the last operation that began in it.
@@ -181,26 +208,50 @@ Call Replay::operation(const Call& call, bool in_span) {
     on.joins = {};
 
     move(would.times, start_ns, on.end.would_ns);
-    if (is_held_up(call)) {
-        // It returns when the stream has come so far.
-        on.pass(call.exit_ns);
-        const int64_t earlier_ns = on.passed.was_ns == kNever ? 0 : on.passed.was_ns - on.passed.would_ns;
-        shift_ns = std::min(earlier_ns, call.exit_ns - would.enter_ns);
-    }
-    on.queue.push_back(on.end);
+    note_empty(call);
+    if (is_full(call)) shift_ns = shift_behind_full(call, would);
+    on.push(start_ns, times.events);
     if (call.completes) {
         const int64_t wakes_ns = std::max(int64_t{0}, call.exit_ns - times.end_ns);
         shift_ns = call.exit_ns - std::max(call.enter_ns - shift_ns, on.end.would_ns + wakes_ns);
     }
     would.exit_ns = std::max(would.enter_ns, call.exit_ns - shift_ns);
+    last_exit_[call.thread_id] = {call.exit_ns, would.exit_ns};
     if (in_span) shift_ns += behind * cost_.record_ns;
     return would;
 }
 
-bool Replay::is_held_up(const Call& call) {
+void Replay::note_empty(const Call& call) {
     Stream& on = stream(call);
     on.pass(call.enter_ns);
-    return call.exit_ns - call.enter_ns >= kHeldUpNs && on.queue.size() >= kHeldUpBehind;
+    if (!on.queue.empty() || call.times.start_ns > call.exit_ns + kAtOnceNs) return;
+    on.was_empty = true;
+    on.starts.clear();
+}
+
+// A stream that was full when the span began has a host that is as far ahead as it can be: it goes on as the
+// stream does. Of one that ran empty since, more fits into its queue without our events.
+int64_t Replay::shift_behind_full(const Call& call, const Call& would) {
+    Stream& on = stream(call);
+    if (on.was_empty) return call.exit_ns - std::max(ready_to_return_ns(call, would), on.room_ns());
+    on.pass(call.exit_ns);
+    return std::min(on.earlier_ns(), call.exit_ns - would.enter_ns);
+}
+
+// Behind a full queue, if there was room: what a thread takes from one launch to the next may be a wait for
+// room, in the call or in our records before it.
+int64_t Replay::ready_to_return_ns(const Call& call, const Call& would) const {
+    const int64_t own_ns = std::min(call.exit_ns - call.enter_ns, kOwnCallNs);
+    const auto last = last_exit_.find(call.thread_id);
+    if (last == last_exit_.end() || call.enter_ns - last->second.was_ns >= kWorkNs)
+        return would.enter_ns + own_ns;
+    return std::min(would.enter_ns, last->second.would_ns + kOwnCallNs) + own_ns;
+}
+
+bool Replay::is_full(const Call& call) {
+    Stream& on = stream(call);
+    on.pass(call.enter_ns);
+    return on.entries >= kFullEntries;
 }
 
 // The legacy stream waits for those that join it, and they for it.

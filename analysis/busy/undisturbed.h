@@ -8,8 +8,8 @@
 //                                                                             one before) + what neither
 //                                                                             explains
 //
-// A thread that waited for a stream returns when the stream is there, plus what it took to wake; one that a
-// full queue held up, when the stream has come as far. Threads that
+// A thread that waited for a stream returns when the stream is there, plus what it took to wake; one that
+// launches into a full queue goes on as the stream does. Threads that
 // never launch at the same time take turns: what one saves, the next begins earlier. Pure.
 #pragma once
 

@@ -8,6 +8,11 @@ namespace gpushim::analysis {
 
 namespace {
 
+// The run's clock at its worst may be far worse than at this moment.
+int64_t clock_error_ns(const Next& next, const IdleFacts& facts) {
+    return next.likely_ns > 0 ? std::min(next.likely_ns, facts.clock_error_ns) : facts.clock_error_ns;
+}
+
 // What time outside of calls that decide is part of, in the order of the rule.
 enum class OutsidePart : uint8_t {
     launch_loop,
@@ -149,6 +154,11 @@ class Question {
     // What the thread waited for was that the other one hands over.
     void put_of_giver(const HostPiece& waiting) {
         for (const HostPiece& piece : giver_->pieces(waiting.from_ns, waiting.until_ns)) {
+            if (const auto told = cause_of_sample(piece.does)) {
+                put(*told, piece.from_ns, piece.until_ns);
+                note_line(*told, piece);
+                continue;
+            }
             const bool is_off = piece.what == What::ready || piece.what == What::blocked;
             const Cause cause = decides(piece.what) ? cause_of_call(piece, gap_.gpu)
                                 : is_off            ? Cause::host_blocked
@@ -233,7 +243,7 @@ class Question {
     // N behind the sync: what was in the queue before it was not the reason that it ran empty. A wait may end
     // with what it waited for, by the device's clock.
     bool drained_by_sync() const {
-        const int64_t error_ns = facts_.clock_error_ns;
+        const int64_t error_ns = clock_error_ns(next_, facts_);
         const auto sync = line_.sync_at(gap_.from_ns - error_ns, gap_.from_ns + error_ns);
         return sync && next_.launch_enter_ns >= sync->until_ns - error_ns;
     }
@@ -264,7 +274,7 @@ class Question {
 bool was_surely_queued(const Gap& gap, const IdleFacts& facts) {
     const Next& next = *gap.next;
     const int64_t ready_ns = std::max(next.launch_exit_ns, next.launch_enter_ns + facts.device.latency_ns);
-    return ready_ns + facts.clock_error_ns <= gap.from_ns;
+    return ready_ns + clock_error_ns(next, facts) <= gap.from_ns;
 }
 
 // The gaps of which nothing can be asked.
@@ -273,7 +283,7 @@ std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
     if (!gap.next->same_process) return Cause::other_process;
     if (gap.next->launched_before)  // the host did not keep the GPU waiting, whatever it did
         return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);
-    if (2 * facts.clock_error_ns > gap.length_ns() && !was_surely_queued(gap, facts))
+    if (2 * clock_error_ns(*gap.next, facts) > gap.length_ns() && !was_surely_queued(gap, facts))
         return Cause::unresolved;
     return {};
 }

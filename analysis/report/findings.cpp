@@ -3,12 +3,14 @@
 // than the table `finding`.
 #include <cstdio>
 
+#include "../advice/evidence_limits.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "facts.h"
 #include "hang.h"
 #include "run_advice.h"
 #include "section.h"
+#include "trust_figures.h"
 
 namespace gpushim::analysis::section_findings {
 
@@ -48,9 +50,15 @@ std::string head_of(const Advice& one, size_t place, const RunAdvice& run) {
            one.finding.text() + "  [" + one.rule->id + "]";
 }
 
-void write_gains(const RunAdvice& run, Report& report) {
+bool is_of_few(const Database& run) {
+    const auto coverage = mean_coverage(run);
+    return coverage && *coverage < kHalfCovered;
+}
+
+void write_gains(const RunAdvice& run, bool is_of_few, Report& report) {
     report.line("");
-    report.line("WHAT TO DO (gain per " + run.per + ", predicted)");
+    report.line(std::string("WHAT TO DO (") + (is_of_few ? "by few operations, so uncertain; " : "") +
+                "gain per " + run.per + ", predicted)");
     size_t place = 0;
     for (const Advice& one : run.advice) {
         if (one.finding.kind != Kind::kGain) continue;
@@ -88,7 +96,7 @@ void write(const ReportSource& source, Report& report) {
         return report.line(
             "WHAT TO DO  find out why it hung: what the ranks that are missing did last, above");
     }
-    write_gains(run, report);
+    write_gains(run, is_of_few(source.run), report);
     write_rest(run.advice, Kind::kNoGain, "no gain expected  ", report);
     write_rest(run.advice, Kind::kNote, "note  ", report);
 }

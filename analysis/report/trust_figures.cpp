@@ -23,6 +23,11 @@ constexpr const char* kCosts =
 
 }  // namespace
 
+std::optional<double> mean_coverage(const Database& run) {
+    Query gpus = run.prepare("SELECT avg(coverage) FROM gpu WHERE level <> 'host'");
+    return gpus.step() ? maybe_real(gpus, 0) : std::nullopt;
+}
+
 TrustFigures trust_figures(const Database& run) {
     TrustFigures trust;
     Query gpus = run.prepare(kGpus);

@@ -21,6 +21,9 @@ struct TrustFigures {
 
 TrustFigures trust_figures(const Database& run);
 
+// Of the operations in windows, of all GPUs that were timed.
+std::optional<double> mean_coverage(const Database& run);
+
 std::string source_of_times(const std::string& level);  // as people call it
 
 }  // namespace gpushim::analysis

@@ -154,7 +154,7 @@ Verdict verdict_of(const ReportSource& source, bool contradictory, const std::ve
         return {"hung", hang_lines(*hang).front() + "; who waits for whom is below"};
     const RunAdvice& run = advice_of(source);
     if (!run.is_known) return {"not known", run.why_unknown};
-    if (const auto coverage = trust_figures(source.run).coverage; coverage && *coverage < kHalfCovered)
+    if (const auto coverage = mean_coverage(source.run); coverage && *coverage < kHalfCovered)
         return of_few_times(*coverage);
     // Rules know the run as a whole: of a part of it, only what its time was.
     const bool is_part = source.is_part_of_run();

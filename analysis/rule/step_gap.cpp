@@ -1,6 +1,7 @@
 // The host does something else between or in steps (callbacks, metrics, logging, checkpoints, Python), in
 // every step or in every n-th, and the GPU waits for it.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,15 +30,18 @@ struct Where {
     double longest_ns = 0;
 };
 
-Where where_of(const std::vector<std::pair<double, int64_t>>& gaps) {
+Where where_of(std::vector<std::pair<double, int64_t>> gaps) {
+    constexpr double kMost = 0.75;  // of the time
+    std::stable_sort(gaps.begin(), gaps.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
     Where where;
-    for (const auto& [ns, number] : gaps) {
-        ++where.all;
-        if (ns <= where.longest_ns) continue;
-        where.longest_ns = ns;
-        where.number = number;
-    }
-    for (const auto& [ns, number] : gaps) where.steps += ns * 4 >= where.longest_ns;
+    where.all = static_cast<int64_t>(gaps.size());
+    if (gaps.empty()) return where;
+    std::tie(where.longest_ns, where.number) = gaps.front();
+    double sum_ns = 0, so_far_ns = 0;
+    for (const auto& [ns, number] : gaps) sum_ns += ns;
+    while (where.steps < where.all && so_far_ns < kMost * sum_ns)
+        so_far_ns += gaps[static_cast<size_t>(where.steps++)].first;
     return where;
 }
 
@@ -76,6 +80,7 @@ std::optional<Finding> look(const Situation& run) {
                        count_text(where.number);
     found.try_it = is_untold ? run.advice({"step_gap.untold"}) : run.advice({"step_gap"});
     found.confidence = 0.7;
+    found.yields = true;  // what else the host did does not say why
     found.where = run.seen_in(kHost);
     found.evidence = run.gaps_of(
         {"callback", "host_cpu", "host_blocked", "host_unknown", "input_loading", "input_cpu", "input_wait"});

@@ -1,7 +1,5 @@
 #include "operation_events.h"
 
-#include <algorithm>
-
 #include "../base/config.h"
 #include "../base/system.h"
 #include "../calls/our_events.h"
@@ -35,17 +33,12 @@ bool is_in_window(uint64_t now) {
 
 uint64_t number_of(CUstream stream) { return reinterpret_cast<uint64_t>(stream); }
 
-// A record takes 1 us, and one that finds the stream's queue full as long as the GPU takes to make room. That
-// is no time of ours: the launch behind it would have waited instead. About 20 us, by whatever counts.
-uint64_t most_own_ticks() { return process_state->clock_kind == kCounter ? 60'000 : 20'000; }
-
 // What we take of the thread's time.
 class SelfTimed {
   public:
     SelfTimed(ThreadState& thread, uint64_t from) : thread_(thread), from_(from) {}
     ~SelfTimed() {
-        if (thread_.ring != nullptr)
-            add(thread_.ring->own_ticks, std::min(ticks() - from_, most_own_ticks()));
+        if (thread_.ring != nullptr) add(thread_.ring->own_ticks, ticks() - from_);
     }
     SelfTimed(const SelfTimed&) = delete;
     SelfTimed& operator=(const SelfTimed&) = delete;

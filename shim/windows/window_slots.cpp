@@ -29,18 +29,18 @@ int64_t WindowSlots::look(const Moment& now, bool is_on, const Spent& spent, con
         decided_ = beat_ = kNoSlot;
         return kSlotNs;
     }
-    if (began_ns_ == kNever) began_ns_ = now.mono_ns;
+    if (began_ns_ == kNever) began_ns_ = earned_until_ns_ = now.mono_ns;
     // The first is not to wait for its slot.
     const int64_t slot = slot_at(now.real_ns + (decided_ == kNoSlot ? 0 : kLeadNs));
     const bool is_new_slot = slot != decided_;
     if (is_new_slot) {
         is_young_ = budget_share_ < 1 && begin_of(slot, now) - began_ns_ < kYoungNs;
-        decide(slot, take_loads());
+        decide(slot, now.mono_ns, take_loads());
         if (!is_young_) plan_slot(now, slot, spent);
     }
     if (is_young_ && is_new_beat(now)) {
         // What a run takes as it starts says little of what it takes later.
-        if (!is_new_slot && !is_open_) learn(take_loads());
+        if (!is_new_slot && !is_open_) learn(now.mono_ns, take_loads());
         is_open_ ? go_on(now, spent) : plan_beat(now, spent);
     }
     return time_left(now, spent);
@@ -60,15 +60,18 @@ void WindowSlots::move_on(const Moment& now, const Spent& spent) {
     if (is_young_) until_ns_ = lasts_ns(now, spent) == kForEver ? kForEver : now.mono_ns + kBeatNs;
 }
 
-void WindowSlots::decide(int64_t slot, const std::vector<ThreadLoad>& loads) {
+void WindowSlots::decide(int64_t slot, int64_t now_ns, const std::vector<ThreadLoad>& loads) {
     const bool is_first = decided_ == kNoSlot;
     decided_ = slot;
     if (!is_first && budget_share_ < 1) plan_ = governor_.decide(loads);
-    learn(loads);
+    learn(now_ns, loads);
     if (!is_young_) allowance_ns_ = share_of(kSlotNs * plan_.every);
 }
 
-void WindowSlots::learn(const std::vector<ThreadLoad>& loads) {
+// What was earned until now was by what was known until now.
+void WindowSlots::learn(int64_t now_ns, const std::vector<ThreadLoad>& loads) {
+    earned_ns_ = earned_ns(now_ns);
+    earned_until_ns_ = now_ns;
     left_share_ = std::max(0.0, budget_share_ - share_taken({0, 1}, loads));
 }
 
@@ -97,22 +100,30 @@ bool WindowSlots::is_new_beat(const Moment& now) {
     return beat != std::exchange(beat_, beat);
 }
 
-// Of a program that did nothing for long, because it compiled, the first moment is not all that is timed: it
+// Of a program that did little for long, because it compiled, the first moment is not all that is timed: it
 // has saved up, and spends that beat by beat.
 int64_t WindowSlots::allowance_ns(int64_t from_ns) const {
     const Age* age = kAges;
     while (age->until_ns <= from_ns - began_ns_ && age->until_ns < kYoungNs) ++age;
     const int64_t saved = saved_ns(from_ns);
     const bool is_turn = beat_ % age->beats == 0 || is_first_beat_;
-    if (!is_turn && saved < share_of(kSlotNs)) return 0;
+    if (!is_turn && !is_open_ && saved < share_of(kSlotNs)) return 0;
     return std::min(saved, share_of(kBeatNs * (is_turn ? age->beats : 1)));
 }
 
-// A window in which nothing was paid is as good as a new one.
+// A window that has paid less than it earned is as good as a new one.
 void WindowSlots::go_on(const Moment& now, const Spent& spent) {
-    if (now.mono_ns <= from_ns_ || paid_since_open_ns(spent) > 0) return;
-    earns_from_ns_ = now.mono_ns;
-    allowance_ns_ = std::max(allowance_ns(now.mono_ns), share_of(kBeatNs));
+    const int64_t paid = paid_since_open_ns(spent);
+    if (now.mono_ns <= from_ns_ || paid > share_of(now.mono_ns - earns_from_ns_)) return;
+    paid_ns_ += paid;
+    begin_to_pay(now.mono_ns, spent);
+    allowance_ns_ = std::max<int64_t>(0, allowance_ns(now.mono_ns));
+}
+
+void WindowSlots::begin_to_pay(int64_t from_ns, const Spent& spent) {
+    earns_from_ns_ = from_ns;
+    ever_before_ns_ = spent.ever_ns;
+    own_before_ns_ = spent.own_ever_ns;
 }
 
 void WindowSlots::plan_beat(const Moment& now, const Spent& spent) {
@@ -121,9 +132,7 @@ void WindowSlots::plan_beat(const Moment& now, const Spent& spent) {
     const int64_t allowance = allowance_ns(from_ns);
     if (allowance <= 0) return;
     allowance_ns_ = allowance;
-    earns_from_ns_ = from_ns;
-    ever_before_ns_ = spent.ever_ns;
-    own_before_ns_ = spent.own_ever_ns;
+    begin_to_pay(from_ns, spent);
     const int64_t slot = slot_at(from_ns + ahead_ns);
     open(from_ns, kForEver, slot, begin_of(slot + 1, now), spent);
 }
@@ -155,7 +164,7 @@ void WindowSlots::close(int64_t until_ns, const Spent& spent) {
 
 // Of a run that has a beat to spend in advance. What it has not used for long is not spent at once.
 int64_t WindowSlots::saved_ns(int64_t now_ns) const {
-    return std::min(share_of(kSlotNs), share_of(now_ns - began_ns_ + kBeatNs) - paid_ns_);
+    return std::min(share_of(kSlotNs), earned_ns(now_ns) + share_of(kBeatNs) - paid_ns_);
 }
 
 int64_t WindowSlots::paid_since_open_ns(const Spent& spent) const {

@@ -71,18 +71,20 @@ class WindowSlots {
     };
 
     void move_on(const Moment& now, const Spent& spent);
-    void decide(int64_t slot, const std::vector<ThreadLoad>& loads);
-    void learn(const std::vector<ThreadLoad>& loads);
+    void decide(int64_t slot, int64_t now_ns, const std::vector<ThreadLoad>& loads);
+    void learn(int64_t now_ns, const std::vector<ThreadLoad>& loads);
     void plan_slot(const Moment& now, int64_t slot, const Spent& spent);
     bool is_new_beat(const Moment& now);
     int64_t allowance_ns(int64_t from_ns) const;
     void go_on(const Moment& now, const Spent& spent);
+    void begin_to_pay(int64_t from_ns, const Spent& spent);
     void plan_beat(const Moment& now, const Spent& spent);
     void open(int64_t from_ns, int64_t until_ns, int64_t slot, int64_t slot_end_ns, const Spent& spent);
     void begin_piece(int64_t slot, int64_t from_ns, int64_t end_ns, const Spent& spent);
     void end_piece(int64_t until_ns, const Spent& spent);
     void close(int64_t until_ns, const Spent& spent);
     int64_t share_of(int64_t ns) const { return static_cast<int64_t>(left_share_ * static_cast<double>(ns)); }
+    int64_t earned_ns(int64_t now_ns) const { return earned_ns_ + share_of(now_ns - earned_until_ns_); }
     int64_t saved_ns(int64_t now_ns) const;
     int64_t paid_since_open_ns(const Spent& spent) const;
     bool is_spent(const Moment& now, const Spent& spent) const;
@@ -107,8 +109,9 @@ class WindowSlots {
     bool is_young_ = true;
     int64_t beat_ = kNoSlot;  // the newest that was looked at
     bool is_first_beat_ = true;
-    // Of a young run: what it has paid for windows that are over, what it had when this one began, and since
-    // when this one earns.
+    // Of a young run: what it had earned when its loads were last known; what it has paid for windows that
+    // are over, what it had when this one began, and since when this one earns.
+    int64_t earned_ns_ = 0, earned_until_ns_ = 0;
     int64_t paid_ns_ = 0;
     int64_t earns_from_ns_ = 0;
     int64_t ever_before_ns_ = 0;

@@ -1,6 +1,7 @@
-"""What a row leaves that was wrong: its traces, the profiler's files, and each program's command, status and
-whole stderr, in one archive that is small enough to be carried away: the newest rows first, of a row that is
-too large the small files alone. Whole on the disk after every row.
+"""What a row leaves that was wrong, or is to be looked at anyway: its traces, the profiler's files, and each
+program's command, status and whole stderr, in one archive that is small enough to be carried away: wrong rows
+first, the newest of them before others; of a row that is too large the small files alone. Whole on the disk
+after every row.
 """
 import contextlib
 import io
@@ -15,21 +16,22 @@ SMALL_BYTES = 256 << 10  # of a file, where all do not fit
 class Evidence:
     def __init__(self, file, most_bytes=MOST_BYTES):
         self.file, self.most_bytes = file, most_bytes  # no file: nothing is kept
-        self.rows = {}  # name: as it is packed, whole and small
+        self.rows = {}  # name: whether it was wrong; as it is packed, whole and small
 
-    def keep(self, name, folder):
+    def keep(self, name, folder, is_wrong=True):
         if self.file is None or folder is None:
             return
         with contextlib.suppress(OSError):  # the rows go on
             self.rows.pop(name, None)
-            self.rows[name] = [packed(folder), packed(folder, SMALL_BYTES)]
+            self.rows[name] = is_wrong, [packed(folder), packed(folder, SMALL_BYTES)]
             self._write()
 
     def _write(self):
         aside = self.file.with_name(f".{self.file.name}.new")
         left_bytes = self.most_bytes
         with tarfile.open(aside, "w") as archive:
-            for name, sizes in reversed(self.rows.items()):
+            newest_first = list(reversed(self.rows.items()))
+            for name, (_, sizes) in sorted(newest_first, key=lambda row: not row[1][0]):
                 fits = next((some for some in sizes if len(some) + 3 * tarfile.BLOCKSIZE <= left_bytes), None)
                 if fits is None:
                     continue

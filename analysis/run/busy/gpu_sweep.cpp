@@ -104,14 +104,16 @@ void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
                      op.end_ns + op.likely_ns(op.end_after_ns));
     }
     const WaitsFor waits = op.waits ? waits_for(op) : WaitsFor::nothing;
-    const DeviceOperation operation = {op.start_ns,
-                                       op.end_ns,
-                                       {.thread = threads[op.thread],
-                                        .launch_enter_ns = op.enter_ns,
-                                        .launch_exit_ns = op.exit_ns,
-                                        .is_copy_h2d = op.type == OperationClass::h2d,
-                                        .waits_for = waits,
-                                        .launched_before = op.launched_before}};
+    const DeviceOperation operation = {
+        op.start_ns,
+        op.end_ns,
+        {.thread = threads[op.thread],
+         .launch_enter_ns = op.enter_ns,
+         .launch_exit_ns = op.exit_ns,
+         .is_copy_h2d = op.type == OperationClass::h2d,
+         .waits_for = waits,
+         .launched_before = op.launched_before,
+         .likely_ns = std::max(op.likely_ns(op.start_before_ns), op.likely_ns(op.start_after_ns))}};
     gaps_->add(operation);
     if (op.start_ns >= known_until_ns_ && op.end_ns >= op.start_ns && !behind_) behind_ = operation;
     busy_until_ns_ = std::max(busy_until_ns_, op.end_ns);

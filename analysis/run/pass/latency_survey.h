@@ -7,10 +7,10 @@
 
 namespace gpushim::analysis {
 
-// Not one of which it is known too badly when it began, as of one whose call loaded code meanwhile.
+// Not one that took long, because it loaded code, say: when its operation began is a guess then.
 inline bool tells_latency(const Call& call) {
-    constexpr int64_t kSureNs = 20'000;
-    return call.times.likely_ns <= kSureNs;
+    constexpr int64_t kLongNs = 50'000;
+    return call.exit_ns - call.enter_ns < kLongNs;
 }
 
 void survey_latencies(TraceFacts& facts);  // fills in gpus[].idle and clock_error_ns

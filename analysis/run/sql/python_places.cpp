@@ -30,15 +30,18 @@ std::string name_of_line(const std::string& file, const std::string& function, s
 }
 
 void note_inside(sqlite3* run, const std::string& list, PythonPlace& place) {
-    Query inside(run, "run",
-                 "SELECT inside_file, inside_function, inside_line, sum(n) FROM (SELECT g.rank_id, p.gpu_id,"
-                 "   inside_file, inside_function, inside_line, sum(samples) AS n"
-                 "   FROM idle_python p JOIN v_gpu_basis USING (gpu_id, step) JOIN gpu g USING (gpu_id)"
-                 "   WHERE cause IN (" +
-                     list +
-                     ") AND file = ?1 AND function = ?2 AND line IS ?3"
-                     "   GROUP BY p.gpu_id, inside_file, inside_function, inside_line)"
-                     " GROUP BY inside_file, inside_function, inside_line ORDER BY 4 DESC, 1, 3 LIMIT 1");
+    Query inside(
+        run, "run",
+        "SELECT inside_file, inside_function, inside_line, sum(n) FROM ("
+        "  SELECT rank_id, inside_file, inside_function, inside_line, max(n) AS n FROM ("
+        "    SELECT g.rank_id, p.gpu_id, inside_file, inside_function, inside_line, sum(samples) AS n"
+        "    FROM idle_python p JOIN v_gpu_basis USING (gpu_id, step) JOIN gpu g USING (gpu_id)"
+        "    WHERE cause IN (" +
+            list +
+            ") AND file = ?1 AND function = ?2 AND line IS ?3"
+            "    GROUP BY p.gpu_id, inside_file, inside_function, inside_line)"
+            "  GROUP BY rank_id, inside_file, inside_function, inside_line)"
+            " GROUP BY inside_file, inside_function, inside_line ORDER BY 4 DESC, 1, 3 LIMIT 1");
     inside.bind(1, place.file);
     inside.bind(2, place.function);
     if (place.line) inside.bind(3, *place.line);

@@ -167,6 +167,9 @@ class GpuCheck(preload.PreloadCase):
             self.assertEqual(rows.getnames(), ["new.tar.gz", "large.tar.gz", "old.tar.gz"])
             held = {name: tarfile.open(fileobj=rows.extractfile(name)).getnames() for name in rows.getnames()}
         self.assertEqual([len(names) for names in held.values()], [2, 1, 2])
+        kept.keep("right", self.folder / "new", is_wrong=False)
+        with tarfile.open(kept.file) as rows:
+            self.assertEqual(rows.getnames()[-1], "right.tar.gz")
 
     def test_no_fact_of_the_machine_stops_the_check(self):
         over = threading.Event()

@@ -246,6 +246,11 @@ TEST_CASE("gaps of which nothing can be asked have one cause", "[idle]") {
     CHECK(scene.pieces().front().cause != Cause::unresolved);
     scene.facts.clock_error_ns = 10 * kUs + 1;
     CHECK(scene.pieces() == Pieces{is(Cause::unresolved, 100, 120)});
+    // The run's clock at its worst says less than the operation's own times.
+    scene.gap.next->likely_ns = 3 * kUs;
+    CHECK(scene.pieces().front().cause != Cause::unresolved);
+    scene.gap.next->likely_ns = 10 * kUs + 1;
+    CHECK(scene.pieces() == Pieces{is(Cause::unresolved, 100, 120)});
     scene.gap.next->same_process = false;
     CHECK(scene.pieces() == Pieces{is(Cause::other_process, 100, 120)});
     scene.gap.next.reset();

@@ -226,16 +226,6 @@ TEST_CASE("what we take of the thread's time is counted", "[device_time]") {
     CHECK(timed.header().own_ticks > once);
 }
 
-// Before the launch and behind it.
-TEST_CASE("a record that waits for room in the queue does not count as ours while it waits",
-          "[device_time]") {
-    box::knobs(std::string(kStepped) + " GPUSIM_EVENT_NS=500000");
-    Timed timed;
-    timed.launch_in(stream_of_ours());
-    CHECK(timed.header().own_ticks >= 20'000);
-    CHECK(timed.header().own_ticks <= 2 * 20'000);
-}
-
 TEST_CASE("errno is the program's", "[device_time]") {
     box::knobs(kStepped);
     Timed timed;

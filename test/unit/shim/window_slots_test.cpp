@@ -138,6 +138,36 @@ TEST_CASE("a run that did nothing for long is timed beat by beat afterwards", "[
     }
 }
 
+TEST_CASE("what little a run pays while it compiles is no reason to time all of its first moment",
+          "[window_slots]") {
+    Process process(0.01, 0, kSecond);
+    process.own_share = 0.005;
+    process.run_until(23 * kSecond);
+    process.own_share = 0.5;
+    process.run_until(33 * kSecond);
+    process.end();
+    const auto windows = process.closed();
+    REQUIRE(windows.size() >= 4);
+    const Window& last = windows.back();
+    CHECK(last.from_ns > 24 * kSecond);
+    for (const Window& window : windows)
+        if (window.until_ns > 23 * kSecond)
+            CHECK(window.until_ns - std::max(window.from_ns, 23 * kSecond) < 260 * kMs);
+}
+
+// Outside of windows it takes 0.9 % of the time until 20 s, and then nothing.
+TEST_CASE("what a run earned while it took much is not more because it takes less now", "[window_slots]") {
+    Process process(0.01, 0.5, 0);
+    process.always_share = 0.009;
+    process.run_until(20 * kSecond);
+    const int64_t before_ns = process.total_ns();
+    process.always_share = 0;
+    process.run_until(30 * kSecond + 300 * kMs);
+    // 1 % of 10 s, 0.1 % of 20 s, and 25 ms in advance.
+    CHECK(process.total_ns() <= 100 * kMs + 20 * kMs + 25 * kMs + 10 * kMs);
+    CHECK(process.total_ns() - before_ns > 60 * kMs);
+}
+
 TEST_CASE("a run that is no longer young has one window a slot", "[window_slots]") {
     Process process(0.01, 0.06, 2 * kSecond);
     process.run_until(122 * kSecond);
