@@ -72,7 +72,13 @@ Period refused(std::string why) {
     return period;
 }
 
-std::string why_none(const std::vector<Trial>& trials) {
+Period of_part(std::string why) {
+    Period period = refused(std::move(why));
+    period.is_of_part = true;
+    return period;
+}
+
+Period none_of(const std::vector<Trial>& trials) {
     const Trial* best = nullptr;
     double most = 0;
     for (const Trial& trial : trials) {
@@ -81,14 +87,14 @@ std::string why_none(const std::vector<Trial>& trials) {
         best = &trial;
         most = explained;
     }
-    if (trials.empty()) return "no operation repeats often enough to be a period";
-    if (best == nullptr) return "one operation repeats: no copy or sync shows where a step begins";
+    if (trials.empty()) return refused("no operation repeats often enough to be a period");
+    if (best == nullptr) return refused("one operation repeats: no copy or sync shows where a step begins");
     const std::string period = "from " + in_words(best->anchor()) + " to the next";
     if (most >= Trial::kExplained)
-        return "several different stretches repeat, " + period +
-               ": no optimizer kernel or collective shows whether they are one step";
-    return "the best period, " + period + ", explains " + figure(100 * most, "%.0f") +
-           " % of the launches; 90 % are needed";
+        return of_part("several different stretches repeat, " + period +
+                       ": no optimizer kernel or collective shows whether they are one step");
+    return of_part("the best period, " + period + ", explains " + figure(100 * most, "%.0f") +
+                   " % of the launches; 90 % are needed");
 }
 
 int64_t launches_read(bool is_lead, const Counted& counted) {
@@ -115,7 +121,7 @@ Period found(const Reading& reading, const std::vector<Trial>& trials, const Cou
     const auto inside = static_cast<double>(reading.trial->explained_launches(reading.lag));
     const auto all = static_cast<double>(launches_read(is_lead, counted));
     if (inside < kMostOfRun * all)
-        return refused("the repeating part is only " + figure(100 * inside / all, "%.0f") +
+        return of_part("the repeating part is only " + figure(100 * inside / all, "%.0f") +
                        " % of the run's launches");
     if (period.confidence < kConfidence)
         return refused("the best period repeats only " + figure(reading.steps(), "%.0f") +
@@ -188,7 +194,7 @@ Period period_of(const std::vector<Trial>& trials, const Counted& counted) {
     std::vector<Reading> fitting;
     for (const Trial& trial : trials)
         if (const Reading reading = read(trial); fits(reading)) fitting.push_back(reading);
-    if (fitting.empty()) return refused(why_none(trials));
+    if (fitting.empty()) return none_of(trials);
     std::sort(fitting.begin(), fitting.end(), is_finer);
     return choose(fitting, trials, counted);
 }
@@ -253,7 +259,7 @@ Period find(const TokenSource& source, int loops) {
     const Counted counted = count(source);
     const std::vector<Trial> trials = try_all(source, counted);
     Period period = period_of(of_run(trials, counted), counted);
-    if (period.is_found || loops == 0) return period;
+    if (!period.is_of_part || loops == 0) return period;
     const auto from_ns = loop_of(trials, counted);
     if (!from_ns) return period;
     Period loop = behind_start_up(source, counted.operations, *from_ns, loops);

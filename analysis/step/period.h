@@ -12,7 +12,8 @@ namespace gpushim::analysis {
 
 struct Period {
     bool is_found = false;
-    std::string why;  // in one sentence: why not, or what there is to know of it
+    std::string why;          // in one sentence: why not, or what there is to know of it
+    bool is_of_part = false;  // none was found because what repeats is too little of the run
     Candidate anchor;
     std::optional<int32_t> lead_lane;  // signatures are of this lane's operations only
     int micro_steps = 1;               // anchors in one step

@@ -128,6 +128,20 @@ TEST_CASE("what a program does last is not what it does", "[step]") {
     CHECK(detected(looped).source == "none");
 }
 
+TEST_CASE("where it is undecided what a step is, the end of the run does not decide it", "[step]") {
+    //  forward, backward, looks at gradients, optimizer | and in every fifth: forward, accuracy
+    const std::string forward = "aabaababak", backward = "babbababbabz", looks = "nsnsnsnsnsnsnsns";
+    MadeRun run;
+    run.play("iijjs");
+    for (int i = 0; i < 60; ++i) {
+        run.play(forward + backward + looks + "oos");
+        if (i % 5 == 0) run.play(forward + "ys");
+    }
+    const Steps found = detected(run);
+    INFO(found.why);
+    CHECK(found.source == "none");
+}
+
 TEST_CASE("a loop is not cut where its steps differ", "[step]") {
     //  a kernel more in the steps 4 and 9, and so in one of five: not decided, but no start-up
     for (const int every : {5, 7, 9}) {

@@ -34,7 +34,8 @@ CREATE INDEX gap_of_step ON gap (gpu_id, step);  -- a key of all four takes twic
 -- innermost line of the program's own code, else the innermost; inside_…: of the libraries that it called
 -- into the innermost line, '': it called into none.
 CREATE TABLE idle_python (
-  gpu_id INTEGER, step INTEGER, cause TEXT, file TEXT, function TEXT, line INTEGER,  -- NULL: the interpreter told none
+  gpu_id INTEGER, step INTEGER, cause TEXT,
+  file TEXT, function TEXT, line INTEGER,      -- NULL: the interpreter told none
   ns INTEGER,
   samples INTEGER,                             -- that say so: each stands for the time around it
   inside_file TEXT, inside_function TEXT, inside_line INTEGER
