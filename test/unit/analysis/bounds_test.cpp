@@ -79,9 +79,10 @@ TEST_CASE("device times bound what has none", "[bounds]") {
 //  [L]   [L]                   ███ its clock is not sure, but it began long after its call
 //  ├───────────────────────────┤    until then what was before it ran, probably
 TEST_CASE("what began long after its call waited for what was before it", "[bounds]") {
-    const auto said_of_first = [](const Call& timed) {
+    const std::vector<Lane> all = lanes(1);
+    const auto said_of_first = [&](const Call& timed) {
         std::optional<Bounds::Say> say;
-        Bounds bounds(lanes(1), [&](const Bounds::MayBeBusy& said) {
+        Bounds bounds(all, [&](const Bounds::MayBeBusy& said) {
             if (said.entered_ns == 0) say = said.say;
         });
         bounds.take(launch(0, 0, 3));
