@@ -44,8 +44,9 @@ struct Finding {
     std::vector<Evidence> evidence;
     Kind kind = Kind::kGain;
     bool fills_step = false;  // it takes more of a step than all computing: nothing else matters before it
-    bool yields =
-        false;  // comes behind others of its scope that gain alike: its time is theirs, or may be a start
+    // Comes behind others of its scope that gain alike: its time is theirs, or may be a start, or does not
+    // say why.
+    bool yields = false;
 
     std::string text() const { return where.empty() ? title : title + "; " + where; }
 };

@@ -11,8 +11,7 @@ namespace {
 constexpr int64_t kNever = INT64_MIN / 4;
 
 // A stream's queue takes 1,024 entries, an operation or an event each (an H200's was full of 510 launches
-// with an event behind each): whoever launches into one that is as full as this goes on as fast as the stream
-// does.
+// with an event behind each): a thread that launches into one as full as this goes on as fast as the stream.
 constexpr int64_t kFullEntries = 900;
 constexpr size_t kRoom = 1024;          // without our events, of launches alone
 constexpr int64_t kOwnCallNs = 10'000;  // at most, that a launch takes which does not wait
@@ -31,19 +30,18 @@ struct Moment {
 };
 
 struct Stream {
-    Moment end;          // of its last operation
-    Moment joins;        // what it was told to wait for since
-    int64_t own_ns = 0;  // of our event behind the last operation
     struct Queued {
         Moment end;
         int64_t entries;
     };
-    std::deque<Queued> queue;    // of those that may not be over
-    int64_t entries = 0;         // … so many
-    std::deque<int64_t> starts;  // of the newest kRoom, as they would have been
-
-    Moment passed;           // end of the newest that is over
-    bool was_empty = false;  // since the span began, so how far the host is ahead is known
+    Moment end;                  // of its last operation
+    Moment joins;                // what it was told to wait for since
+    int64_t own_ns = 0;          // of our event behind the last operation
+    std::deque<Queued> queue;    // operations that may not be over
+    int64_t entries = 0;         // … which take so many
+    Moment passed;               // end of the newest that is over
+    std::deque<int64_t> starts;  // of the newest kRoom operations, as they would have been
+    bool was_empty = false;      // since the span began, so how far the host is ahead is known
 
     void push(int64_t start_ns, int64_t events) {
         queue.push_back({end, 1 + events});

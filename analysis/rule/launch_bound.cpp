@@ -17,14 +17,20 @@ constexpr Causes kSlowToo = {"launch_call", "launch_bound", "launch_latency", "k
 // next. One that is longer than all others together is step_gap's.
 double inferred_ns(const GpuInStep& gpu) { return gpu.idle_ns(kBetweenLaunches) - gpu.pause_ns(); }
 
-// Low: the longest of the gaps between launches may be something else, too. High: of gaps so short that the
-// clocks do not tell when the next was launched, as much as is known to be for launches.
+// Of gaps so short that the clocks do not tell when the next was launched: as much as is known to be for
+// launches.
+double unresolved_ns(const GpuInStep& gpu, Causes causes) {
+    const double known_ns =
+        WhatIf::idle_gone(gpu, causes, WhatIf::Left::kKernelGap).high_ns + inferred_ns(gpu);
+    return std::min(known_ns, gpu.idle_ns({"unresolved"}));
+}
+
+// Low: the longest of the gaps between launches may be something else, too.
 Gain gone_from(const GpuInStep& gpu, Causes causes) {
     Gain gone = WhatIf::idle_gone(gpu, causes, WhatIf::Left::kKernelGap);
     const Gain between = WhatIf::idle_gone(gpu, kBetweenLaunches, WhatIf::Left::kKernelGap);
     gone.low_ns += std::max(0.0, between.low_ns - gpu.longest_ns(kBetweenLaunches));
-    gone.high_ns += inferred_ns(gpu);
-    gone.high_ns += std::min(gone.high_ns, gpu.idle_ns({"unresolved"}));
+    gone.high_ns += inferred_ns(gpu) + unresolved_ns(gpu, causes);
     return gone;
 }
 
@@ -33,6 +39,12 @@ std::string inferred_text(double inferred) {
     return "; for " + duration_text(inferred) +
            " of it the host was on its way from one to the next (inferred: less than 1 ms apart, and nothing "
            "tells what it did)";
+}
+
+std::string unresolved_text(double unresolved, double idle_ns) {
+    constexpr double kWorthSaying = 0.05;
+    if (unresolved <= kWorthSaying * idle_ns) return "";
+    return "; and up to " + duration_text(unresolved) + " in gaps that the clocks do not resolve";
 }
 
 std::optional<Finding> look(const Situation& run) {
@@ -49,9 +61,12 @@ std::optional<Finding> look(const Situation& run) {
         run.real("SELECT sum(small) * 1.0 / sum(timed) FROM launch_stat WHERE timed > 0").value_or(0) *
         launches;
     Finding found;
-    found.title = "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() + " for " +
-                  count_text(to_int64(launches)) + " launches, " + count_text(to_int64(small)) +
-                  " of them for small kernels" + inferred_text(inferred);
+    found.title =
+        "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() + " for " +
+        count_text(to_int64(launches)) + " launches, " + count_text(to_int64(small)) +
+        " of them for small kernels" + inferred_text(inferred) +
+        unresolved_text(what_if.mean_ns([&](const GpuInStep& gpu) { return unresolved_ns(gpu, causes); }),
+                        idle_ns);
     found.try_it = run.advice({"launch_bound"});
     found.gain = what_if.shorter([&](const GpuInStep& gpu) { return gone_from(gpu, causes); });
     found.confidence = 2 * inferred > idle_ns ? 0.7 : 0.85;

@@ -19,7 +19,7 @@ namespace gpushim::analysis {
 namespace {
 
 // A full queue makes calls wait: so much longer than others, with so many operations outstanding (on an H200
-// 510 that have two events of ours each).
+// 510 with two events each that we record).
 constexpr int64_t kFullQueue = 400, kFullQueueFactor = 10;
 constexpr int64_t kEnoughForMedian = 100, kMedianEvery = 1024;
 

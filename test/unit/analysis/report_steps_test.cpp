@@ -1,4 +1,4 @@
-// What the report says of the part of the run that steps are.
+// What the report says of the part of the run that steps are, and of their phases.
 #include <sqlite3.h>
 #include <catch2/catch.hpp>
 
@@ -42,6 +42,22 @@ TEST_CASE("where steps are a small part of the run, the report says which", "[re
     CHECK_THAT(text_of(unknown), !Contains("they take"));
     CHECK(value(unknown, "steps.run_share") == "");
     CHECK(unexplained(unknown) == "");
+}
+
+// Forward takes 5, 5.5 and 6 ms in those that were timed.
+TEST_CASE("what phases take on the GPU is a mean of the steps that were timed", "[report]") {
+    RunShape shape;
+    shape.ranks = 1;
+    shape.timed_phases = 3;
+    const Report some = report_of(MadeRun(shape), "");
+    CHECK_THAT(text_of(some),
+               Contains("PHASES     input 4.80 ms + forward 5.50 ms   (on the GPU in 3 of 57 steps, 0.80)"));
+    CHECK(some.json["phases"].items()[1]["device_ns_per_step"].text() == "5500000");
+    CHECK(some.json["phases"].items()[1]["device_steps"].text() == "3");
+    shape.timed_phases = 0;
+    const Report none = report_of(MadeRun(shape), "");
+    CHECK_THAT(text_of(none), Contains("PHASES     input 4.80 ms + forward 6.00 ms   (to launch it, 0.80)"));
+    CHECK(none.json["phases"].items()[1]["device_ns_per_step"].text() == "null");
 }
 
 }  // namespace report_steps_test

@@ -86,22 +86,6 @@ TEST_CASE("what is certain of a GPU is said where all was asked for", "[report]"
                                 "  rank 0   65.4 % to 66.6 %  60.0 % to 63.0 %\n"));
 }
 
-// Forward takes 5, 5.5 and 6 ms in those that were timed.
-TEST_CASE("what phases take on the GPU is a mean of the steps that were timed", "[report]") {
-    RunShape shape;
-    shape.ranks = 1;
-    shape.timed_phases = 3;
-    const Report some = report_of(MadeRun(shape));
-    CHECK_THAT(text_of(some),
-               Contains("PHASES     input 4.80 ms + forward 5.50 ms   (on the GPU in 3 of 57 steps, 0.80)"));
-    CHECK(some.json["phases"].items()[1]["device_ns_per_step"].text() == "5500000");
-    CHECK(some.json["phases"].items()[1]["device_steps"].text() == "3");
-    shape.timed_phases = 0;
-    const Report none = report_of(MadeRun(shape));
-    CHECK_THAT(text_of(none), Contains("PHASES     input 4.80 ms + forward 6.00 ms   (to launch it, 0.80)"));
-    CHECK(none.json["phases"].items()[1]["device_ns_per_step"].text() == "null");
-}
-
 TEST_CASE("the JSON has every key that is promised", "[report]") {
     const MadeRun made;
     const Report report = report_of(made);

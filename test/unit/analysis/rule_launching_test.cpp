@@ -49,11 +49,16 @@ TEST_CASE("what clocks do not resolve is launching at most as far as launching i
         RunRows run;
         run.rank(0).steps(0, {.ran = {{kCompute, kStepNs - launching_ns - unresolved_ns}},
                               .idle = {{"launch_bound", launching_ns}, {"unresolved", unresolved_ns}}});
-        return run.look("launch_bound").value().gain;
+        return run.look("launch_bound").value();
     };
-    CHECK(with(4 * kMs, 2 * kMs).high_ns == Approx(6 * kMs));
-    CHECK(with(4 * kMs, 2 * kMs).low_ns == Approx(with(4 * kMs, 0).low_ns));
-    CHECK(with(kMs, 6 * kMs).high_ns == Approx(2 * kMs));
+    CHECK(with(4 * kMs, 2 * kMs).gain.high_ns == Approx(6 * kMs));
+    CHECK(with(4 * kMs, 2 * kMs).gain.low_ns == Approx(with(4 * kMs, 0).gain.low_ns));
+    CHECK(with(kMs, 6 * kMs).gain.high_ns == Approx(2 * kMs));
+    const auto says = [&](int64_t unresolved_ns, const char* words) {
+        return with(4 * kMs, unresolved_ns).title.find(words) != std::string::npos;
+    };
+    CHECK(says(2 * kMs, "; and up to 2.00 ms in gaps that the clocks do not resolve"));
+    CHECK_FALSE(says(kMs / 10, "do not resolve"));
 }
 
 TEST_CASE("a larger batch comes behind what says why the time goes by", "[rule][rule_launching]") {

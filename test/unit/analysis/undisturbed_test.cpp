@@ -16,7 +16,8 @@ namespace {
 constexpr OwnCost kCost = {1500, 0, 2500, 4000, 0};
 
 // A driver and a device as simple as the box's: what the same program's calls become with events or without.
-// A stream's queue has room for so many entries, and whoever finds it full waits, in a launch or in a record.
+// A stream's queue has room for so many entries, and a thread that finds it full waits, in a launch or in a
+// record.
 struct Machine {
     explicit Machine(bool with_events, size_t queue = SIZE_MAX) : events(with_events), room(queue) {}
 

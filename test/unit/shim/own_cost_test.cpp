@@ -15,12 +15,9 @@ ClockPair after(const ClockPair& begin, int64_t ns) {
     return {begin.ticks + static_cast<uint64_t>(ns), begin.mono_ns + ns, begin.real_ns + ns};
 }
 
-// Of this thread; our own threads stand behind it.
-double always_share(OwnCost& cost) { return cost.take_loads(1).front().always_share; }
-
-}  // namespace
-
-TEST_CASE("what the first moment took is held against a second", "[own_cost]") {
+// What is said to be always taken of this thread, of which so much was taken in so long a time: our own
+// threads stand behind it.
+double always_share(int64_t taken_ns, int64_t span_ns) {
     rings::Recording recording;
     REQUIRE(rings::record());
     const ClockPair begin = read_pair(kMonotonic);
@@ -28,24 +25,21 @@ TEST_CASE("what the first moment took is held against a second", "[own_cost]") {
     cost.measure(begin, false);
     cost.take_loads(1);
     REQUIRE(rings::record());
-    thread_state.ring->host_ticks += 5 * kMs;
-    cost.measure(after(begin, 30 * kMs), false);
-    const double share = always_share(cost);
+    thread_state.ring->host_ticks += static_cast<uint64_t>(taken_ns);
+    cost.measure(after(begin, span_ns), false);
+    return cost.take_loads(1).front().always_share;
+}
+
+}  // namespace
+
+TEST_CASE("what the first moment took is held against a second", "[own_cost]") {
+    const double share = always_share(5 * kMs, 30 * kMs);
     CHECK(share >= 0.005);
     CHECK(share < 0.006);
 }
 
 TEST_CASE("… and what a longer time took against that", "[own_cost]") {
-    rings::Recording recording;
-    REQUIRE(rings::record());
-    const ClockPair begin = read_pair(kMonotonic);
-    OwnCost cost(kMonotonic, begin);
-    cost.measure(begin, false);
-    cost.take_loads(1);
-    REQUIRE(rings::record());
-    thread_state.ring->host_ticks += 50 * kMs;
-    cost.measure(after(begin, 5'000 * kMs), false);
-    CHECK(always_share(cost) == Approx(0.01).epsilon(0.01));
+    CHECK(always_share(50 * kMs, 5'000 * kMs) == Approx(0.01).epsilon(0.01));
 }
 
 // The writer's beginning tells nothing, 10 rows neither; 4,000 rows in 40 ms do.
