@@ -102,7 +102,8 @@ ANALYZER_FLAGS := -fwrapv $(HARDENED)
 # name for different things, therefore; a rule, a section, a check, a command or a file of tests has a
 # namespace of its own.
 # Neither shows an include that is missing: `make includes` does, and QUICK=no, which compiles file by file.
-# cuda.h is not precompiled: its includer says first which names it wants of it.
+# cuda.h is not precompiled: its includer says first which names it wants of it. g++ takes the shim's headers
+# for the analyzer, too; clang wants those of its very flags.
 QUICK          ?= yes
 COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring filesystem functional map \
                   memory optional set span string string_view thread unordered_map vector sqlite3.h
@@ -122,7 +123,8 @@ endef
 # from ours); file by file it says nothing of the kind.
 FROM_PRECOMPILED := $(if $(findstring clang,$(CXX)),,-Winvalid-pch \
                     $(addprefix -Wno-,array-bounds restrict stringop-overflow stringop-overread))
-$(eval $(call precompiled,analysis,hidden,,$(ANALYZER_FLAGS)))
+FOR_ANALYZER     := $(if $(findstring clang,$(CXX)),analysis,shim)
+$(if $(findstring clang,$(CXX)),$(eval $(call precompiled,analysis,hidden,,$(ANALYZER_FLAGS))))
 $(eval $(call precompiled,shim,hidden,,$(SHIM_FLAGS) $(HARDENED)))
 $(eval $(call precompiled,unit,hidden,catch2/catch.hpp,-O0))
 
@@ -526,7 +528,7 @@ all: $(if $(SAN),,$(MODEL))
 # Which room reads its common headers from where: each costs 90 MB, so only where many files do. Hot files
 # have other flags and hardly any header; Catch2 is told by its main file, first, what its header is to hold.
 UNIT_ROOM := $(filter $(OBJ)/test/unit/%,$(OBJECTS))
-$(eval $(call room,analysis,$(filter $(OBJ)/analysis/%,$(OBJECTS))))
+$(eval $(call room,$(FOR_ANALYZER),$(filter $(OBJ)/analysis/%,$(OBJECTS))))
 $(eval $(call room,shim,$(filter-out $(call objects,$(SHIM_HOT) shim/base/log.cpp), \
     $(SHIM_OBJECTS) $(OBJ)/shim/schema/make_image.o)))
 $(eval $(call room,unit,$(filter-out %/main.o %/catch_main.o,$(UNIT_ROOM))))
