@@ -23,6 +23,7 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
                   " LEFT JOIN v_gpu_total t ON t.gpu_id = g.gpu_id AND t.basis = 'slices'")
                   .value_or(0);
     all_steps_ = real("SELECT max(whole_steps) FROM v_run_steps").value_or(0);
+    run_step_ns_ = real("SELECT avg(dur_ns) FROM v_counted_step WHERE is_slice = 0").value_or(0);
 }
 
 std::optional<double> Situation::real(std::string_view sql) const {
@@ -52,6 +53,8 @@ std::vector<Evidence> Situation::rows(const char* table, std::string_view sql) c
 
 double Situation::counted(double whole_run) const {
     if (has_steps()) return all_steps_ > 0 ? whole_run / all_steps_ : 0;
+    // What was timed lies in steps, though in none as a whole: a start-up is in neither.
+    if (all_steps_ > 0 && run_step_ns_ > 0) return whole_run / all_steps_ * 1e9 / run_step_ns_;
     return run_ns_ > 0 ? whole_run * 1e9 / run_ns_ : 0;
 }
 

@@ -202,7 +202,7 @@ void take_steps(const TraceFacts& facts, WindowOfTrace& window) {
     if (facts.found.source != "detected") return;
     std::vector<int64_t> lengths_ns;
     for (const Step& step : facts.found.steps)
-        if (!has_no_end(step)) lengths_ns.push_back(step.length_ns());
+        if (!has_no_end(step) && !trains_nothing(step)) lengths_ns.push_back(step.length_ns());
     if (lengths_ns.empty()) return;
     window.found_steps = static_cast<int64_t>(lengths_ns.size());
     const auto middle = lengths_ns.begin() + static_cast<std::ptrdiff_t>(lengths_ns.size() / 2);

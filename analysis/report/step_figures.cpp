@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "../step/steps.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 
@@ -52,6 +53,17 @@ void read_left_out(const ReportSource& source, ShownSteps& steps) {
         " FROM step s JOIN rank r ON r.rank_id = s.rank_id WHERE coalesce(r.steps_source, 'none') <> 'none'"
         " AND s.number BETWEEN ?1 AND ?2 GROUP BY s.rank_id)");
     if (query.step()) steps.left_out = query.maybe(0);
+}
+
+// Of the rank that has most of them.
+void read_no_update(const ReportSource& source, ShownSteps& steps) {
+    Query query = source.run.prepare(
+        "SELECT count(*), sum(dur_ns) FROM step WHERE left_out = 1 AND why = ?1 GROUP BY rank_id"
+        " ORDER BY sum(dur_ns) DESC LIMIT 1");
+    query.bind(1, std::string(kTrainsNothing));
+    if (!query.step()) return;
+    steps.no_update_count = query.number(0);
+    steps.no_update_ns = query.number(1);
 }
 
 void read_place(const ReportSource& source, ShownSteps& steps) {
@@ -106,6 +118,7 @@ ShownSteps read_step_figures(const ReportSource& source) {
     read_lengths(source, steps);
     read_undisturbed(source, steps);
     read_left_out(source, steps);
+    read_no_update(source, steps);
     read_place(source, steps);
     read_samples(source, steps);
     return steps;

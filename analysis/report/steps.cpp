@@ -14,9 +14,9 @@ namespace {
 std::string basis_text(const ShownSteps& steps, const ReportSource& source) {
     char confidence[16] = "";
     if (steps.confidence) std::snprintf(confidence, sizeof confidence, ", %.2f", *steps.confidence);
-    const int64_t left_out = steps.left_out.value_or(0);
+    const int64_t left_out = steps.left_out.value_or(0) - steps.no_update_count.value_or(0);
     return "steps " + std::to_string(*steps.first) + "-" + std::to_string(*steps.last) + " (" +
-           count_text(steps.count) + (left_out != 0 ? "; " + count_text(left_out) + " left out" : "") +
+           count_text(steps.count) + (left_out > 0 ? "; " + count_text(left_out) + " left out" : "") +
            "; anchor " + (steps.anchor.empty() ? steps.source : source.name("anchor", steps.anchor)) +
            confidence + ")";
 }
@@ -28,6 +28,14 @@ std::string place_text(const ShownSteps& steps) {
     return "they take " + duration_text(static_cast<double>(*steps.span_ns)) + ", " + share +
            " of the run, from " + duration_text(static_cast<double>(*steps.before_ns)) +
            " on; the rest of it is in no figure of a step";
+}
+
+std::string no_update_text(const ShownSteps& steps) {
+    const int64_t count = *steps.no_update_count;
+    return count_text(count) + (count == 1 ? " stretch" : " stretches") + " between them, " +
+           duration_text(static_cast<double>(*steps.no_update_ns)) + " in all, " +
+           (count == 1 ? "updates" : "update") + " no parameters (evaluations, or the like) and " +
+           (count == 1 ? "is no step" : "are no steps");
 }
 
 void write_text(const ShownSteps& steps, const ReportSource& source, Report& report) {
@@ -55,6 +63,7 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
     constexpr double kSmallPart = 0.5;
     if (steps.run_share.value_or(1) < kSmallPart && !source.is_part_of_run())
         report.line("           " + place_text(steps));
+    if (steps.no_update_count && !source.is_part_of_run()) report.line("           " + no_update_text(steps));
     constexpr double kWorthSaying = 0.01;
     if (steps.undisturbed_ns && static_cast<double>(*steps.undisturbed_ns) < (1 - kWorthSaying) * median_ns)
         report.line("           with our events in it; without them, as all of GPU and IDLE below, " +
@@ -71,6 +80,8 @@ void write(const ReportSource& source, Report& report) {
     write_text(steps, source, report);
     const std::string none = !steps.why.empty() && !source.options.redact ? steps.why : "no steps were found";
     const std::string no_place = steps.median_ns ? "when the run began and ended is not recorded" : none;
+    const std::string no_update =
+        steps.median_ns ? "no stretch between steps is known to update no parameters" : none;
     const auto anchor =
         steps.anchor.empty() ? std::nullopt : std::optional(source.json_name("anchor", steps.anchor));
     report.json.set(
@@ -80,6 +91,8 @@ void write(const ReportSource& source, Report& report) {
             .maybe("first", steps.first, none)
             .maybe("last", steps.last, none)
             .maybe("left_out", steps.left_out, none)
+            .maybe("no_update_count", steps.no_update_count, no_update)
+            .maybe("no_update_ns", steps.no_update_ns, no_update)
             .maybe("median_ns", steps.median_ns, none)
             .maybe("p95_ns", steps.p95_ns, none)
             .maybe("mean_ns", steps.mean_ns, none)

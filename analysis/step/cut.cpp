@@ -14,6 +14,7 @@ struct Piece {
     bool ends_step, has_load;
     bool is_like_step;  // holds half of what most pieces hold
     int64_t launches;
+    bool trains;
     bool is_alone = false;  // neither a micro-step nor an optimizer's
 
     int64_t length_ns() const { return end_ns - begin_ns; }
@@ -112,7 +113,7 @@ class Cutter {
         const bool is_like = is_like_step(piece);
         if (pieces_.empty() && !is_like) return;
         pieces_.push_back({begun_.at_ns, end_ns, piece.signature, has_cue(piece, period_.merge_by),
-                           piece.loads > 0, is_like, piece.launches});
+                           piece.loads > 0, is_like, piece.launches, piece.gradients + piece.optimizers > 0});
     }
 
     const Period& period_;
@@ -154,6 +155,7 @@ void append(Piece& step, const Piece& piece) {
     step.signature += piece.signature;
     step.has_load |= piece.has_load;
     step.launches += piece.launches;
+    step.trains |= piece.trains;
 }
 
 // Where the host also looks at a loss every ten steps, it cuts off a moment and a launch or two, which are no
@@ -211,6 +213,8 @@ std::vector<Step> cut_at_anchor(const TokenSource& source, const Period& period)
         const auto number = static_cast<int64_t>(steps.size());
         steps.push_back({piece.begin_ns, piece.end_ns, number, piece.signature, {}});
         steps.back().has_load = piece.has_load;
+        steps.back().is_left_out = period.updates_tell && !piece.trains;
+        if (steps.back().is_left_out) steps.back().why_left_out = kTrainsNothing;
     }
     return steps;
 }

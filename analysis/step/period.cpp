@@ -143,6 +143,7 @@ Period found(const Reading& reading, const std::vector<Trial>& trials, const Cou
     period.span_ns = reading.trial->span_ns();
     period.steps = reading.steps();
     period.begins_plainly = reading.has_copies() || reading.has_optimizers() || reading.has_syncs();
+    period.updates_tell = updates_tell(reading);
     period.typical = reading.trial->typical();
     period.early = reading.trial->early();
     if (is_lead)
@@ -195,6 +196,8 @@ Period period_of(const std::vector<Trial>& trials, const Counted& counted) {
     for (const Trial& trial : trials)
         if (const Reading reading = read(trial); fits(reading)) fitting.push_back(reading);
     if (fitting.empty()) return none_of(trials);
+    if (std::erase_if(fitting, is_beside_training) > 0 && fitting.empty())
+        return refused("what repeats is beside the training: in most of it no parameters are updated");
     std::sort(fitting.begin(), fitting.end(), is_finer);
     return choose(fitting, trials, counted);
 }

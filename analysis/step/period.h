@@ -19,6 +19,7 @@ struct Period {
     int micro_steps = 1;               // anchors in one step
     MergeBy merge_by = MergeBy::nothing;
     double confidence = 0;        // 0 to 1
+    bool updates_tell = false;    // a piece that trains nothing is no step
     bool begins_plainly = false;  // each step has an input, an optimizer or a sync
     double steps = 0;
     int64_t from_ns = INT64_MIN;  // where the loop begins: what is before it is start-up

@@ -11,10 +11,12 @@ namespace {
 constexpr double kRecurs = 0.80;  // of the pieces have a cue that belongs to every step
 constexpr double kAlike = 0.40;   // of the launches two micro-steps have in common: the last has an optimizer
 
+constexpr double kNearlyAll = 0.98;  // of the pieces have what makes each a step
+
 // Pieces that come back only every `lag` must be alike to be micro-steps, and something must join them: two
 // copies in one step also cut it into pieces, A B A B, but what is in these has little in common.
 bool is_one_kind_of_piece(const Reading& reading) {
-    if (reading.lag == 1 || takes_turns(reading)) return true;
+    if (reading.lag == 1 || takes_turns(reading) || reading.is_each_an_update()) return true;
     return reading.merge_by != MergeBy::nothing && reading.trial->likeness() >= kAlike;
 }
 
@@ -24,6 +26,16 @@ bool may_be_merged(const Reading& reading) {
 }
 
 }  // namespace
+
+bool Reading::is_each_an_update() const {
+    return micro_steps == 1 && trial->share_with_one_update() >= kNearlyAll &&
+           trial->share_in_common() >= Trial::kExplained;
+}
+
+double Reading::explained() const {
+    const double repeated = trial->explained_share(lag);
+    return is_each_an_update() ? std::max(repeated, trial->share_in_common()) : repeated;
+}
 
 // A period that has been seen only a few times may be chance.
 double Reading::confidence() const {
@@ -71,7 +83,9 @@ bool fits(const Reading& reading) {
 size_t undecided_lag(const Reading& reading) {
     constexpr double kClearly = 0.02;
     const Trial& trial = *reading.trial;
-    if (trial.optimizer_distance() != 0 || trial.collective_distance() != 0 || takes_turns(reading)) return 0;
+    if (trial.optimizer_distance() != 0 || trial.collective_distance() != 0 || takes_turns(reading) ||
+        updates_tell(reading))
+        return 0;
     for (size_t lag = 2; lag <= Trial::kLags && static_cast<int64_t>(lag) * 4 <= trial.pieces(); ++lag)
         if (trial.same_share(lag) > trial.same_share(1) + kClearly) return lag;
     return 0;
@@ -81,6 +95,20 @@ bool is_one_of_several_copies(const Reading& reading) {
     const Candidate& anchor = reading.trial->anchor();
     return anchor.is_copy && anchor.kind == KeyKind::pair && reading.trial->optimizer_distance() == 0 &&
            anchor.after_syncs + 1 < anchor.count;
+}
+
+bool updates_tell(const Reading& reading) {
+    constexpr double kMostly = 0.5;
+    const double one = reading.trial->share_with_one_update();
+    return reading.micro_steps == 1 && one >= kMostly &&
+           one + 1 - reading.trial->share_that_train() >= kNearlyAll;
+}
+
+// Micro-steps compute gradients, each of them.
+bool is_beside_training(const Reading& reading) {
+    constexpr double kMostly = 0.5;
+    constexpr int64_t kFewest = 4;  // updates
+    return reading.trial->updates() >= kFewest && reading.trial->share_that_train() < kMostly;
 }
 
 // One kernel over and over is a loop of which each launch would be a step. Something else must begin it.
@@ -108,9 +136,14 @@ bool is_clearly_finer(const Reading& a, const Reading& b) { return a.steps() > 1
 
 bool hides_finer(const Reading& reading, const std::vector<Trial>& trials) {
     constexpr double kMuchAlike = 0.7, kMostly = 0.6;
+    const bool is_each_an_update = reading.is_each_an_update();
     return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
         const Reading finer = read(trial);
-        if (trial.likeness() < kMuchAlike || !(finer.has_copies() || finer.has_optimizers())) return false;
+        if (trial.likeness() < kMuchAlike || is_beside_training(finer) ||
+            !(finer.has_copies() || finer.has_optimizers()))
+            return false;
+        // An optimizer goes through the parameters: its pieces compute nothing that it applies.
+        if (is_each_an_update && !finer.has_copies() && trial.share_with_one_update() < kMostly) return false;
         // What comes back only every `lag` is as coarse as that: eight optimizer kernels are one step's.
         const auto is_finer = [&](size_t lag) {
             return trial.pieces() * 2 > reading.trial->pieces() * 3 * static_cast<int64_t>(lag);

@@ -15,13 +15,16 @@ struct Reading {
     int micro_steps = 1;
     MergeBy merge_by = MergeBy::nothing;
 
-    double explained() const { return trial->explained_share(lag); }
+    double explained() const;
     double same() const { return trial->same_share(lag); }
     double steps() const { return static_cast<double>(trial->pieces()) / micro_steps; }
     double confidence() const;
     bool has_copies() const;  // nearly every piece has; so the others
     bool has_optimizers() const;
     bool has_syncs() const;
+    // Each piece updates the parameters once, and no more than that makes a step: whatever else the program
+    // does in some of them, as an evaluation.
+    bool is_each_an_update() const;
 };
 
 Reading read(const Trial& trial);
@@ -36,6 +39,11 @@ bool is_one_of_several_copies(const Reading& reading);
 // Its pieces are made of others that are much alike and have an input or an optimizer each, as an epoch's
 // are.
 bool hides_finer(const Reading& reading, const std::vector<Trial>& trials);
+// Each piece that trains updates the parameters once; the others are evaluations, or the like.
+bool updates_tell(const Reading& reading);
+// Where it is known how parameters are updated, most of its pieces neither update them nor compute gradients:
+// moves of a player between two trainings, batches of evaluations.
+bool is_beside_training(const Reading& reading);
 bool is_single_launch(const Trial& trial);
 
 bool is_finer(const Reading& a, const Reading& b);  // an order

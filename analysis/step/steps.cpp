@@ -103,8 +103,9 @@ void compare(Steps& marked, const Steps& detected) {
     if (detected.source == "none" || marked.steps.empty()) return;
     const int64_t from_ns = marked.steps.front().begin_ns, to_ns = marked.steps.back().end_ns;
     marked.detected_count =
-        std::count_if(detected.steps.begin(), detected.steps.end(),
-                      [&](const Step& step) { return step.begin_ns >= from_ns && step.begin_ns < to_ns; });
+        std::count_if(detected.steps.begin(), detected.steps.end(), [&](const Step& step) {
+            return step.begin_ns >= from_ns && step.begin_ns < to_ns && !trains_nothing(step);
+        });
     const auto count = static_cast<int64_t>(marked.steps.size());
     marked.disagrees_with_marks = std::abs(*marked.detected_count - count) > 1;
     if (marked.disagrees_with_marks)
@@ -139,6 +140,8 @@ void leave_out_resting(Steps& result, std::vector<Interval> rests) {
 }  // namespace
 
 bool has_no_end(const Step& step) { return step.is_left_out && step.why_left_out == kNoEnd; }
+
+bool trains_nothing(const Step& step) { return step.is_left_out && step.why_left_out == kTrainsNothing; }
 
 Steps find_steps(const TokenSource& source, const TokenSource& beginning, const Marks& marks) {
     const Steps detected = detect(source, beginning);

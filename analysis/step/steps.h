@@ -52,6 +52,9 @@ struct Step {
 
 inline constexpr std::string_view kNoEnd = "nothing says where the last step ends";  // why it is left out
 bool has_no_end(const Step& step);  // it is left out, for nothing says where it ends
+// A stretch between two steps: it repeats as they do, but is none. SQL asks for it by these words, too.
+inline constexpr std::string_view kTrainsNothing = "it updates no parameters: an evaluation, or the like";
+bool trains_nothing(const Step& step);
 
 struct Steps {
     std::vector<Step> steps;      // by begin

@@ -13,6 +13,7 @@ void Tally::add(const Token& token, std::optional<int32_t> lead_lane) {
     optimizers += token.is_optimizer;
     collectives += token.kind == TokenKind::collective;
     loads += token.is_load;
+    note_update(token);
     if (is_sync || (lead_lane && (is_copy || token.lane != *lead_lane))) return;
     // Of copies only that there was one: how long a batch is differs.
     const uint64_t name = is_copy ? 0 : static_cast<uint64_t>(name_of(token));
@@ -20,6 +21,19 @@ void Tally::add(const Token& token, std::optional<int32_t> lead_lane) {
     signature += hash;
     ++launches;
     ++bins[hash % bins.size()];
+}
+
+// A framework computes all gradients in a thread of its own, then the program's thread updates all
+// parameters. An update in the same thread as gradients may be that of one layer, while the others' are still
+// computed.
+void Tally::note_update(const Token& token) {
+    gradients += token.purpose.trains;
+    if (token.is_optimizer) {
+        updates += gradients_thread_ && *gradients_thread_ != token.thread;
+        gradients_thread_.reset();
+    } else if (token.purpose.trains) {
+        gradients_thread_ = token.thread;
+    }
 }
 
 Tally Tally::operator-(const Tally& earlier) const {
@@ -31,6 +45,8 @@ Tally Tally::operator-(const Tally& earlier) const {
     between.optimizers -= earlier.optimizers;
     between.collectives -= earlier.collectives;
     between.loads -= earlier.loads;
+    between.gradients -= earlier.gradients;
+    between.updates -= earlier.updates;
     for (size_t i = 0; i < bins.size(); ++i) between.bins[i] -= earlier.bins[i];
     return between;
 }

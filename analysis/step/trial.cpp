@@ -61,19 +61,29 @@ void Trial::end_piece(const Tally& piece, const Recent& ended) {
         nearly_ += last_.launches;
     is_last_near_ = is_near(piece, last_);
     if (pieces_ > 0) compare_lengths(piece);
-    with_copies_ += piece.copies > 0;
-    with_optimizers_ += piece.optimizers > 0;
-    with_syncs_ += piece.syncs > 0;
-    optimizers_.next(piece.optimizers > 0);
-    collectives_.next(piece.collectives > 0);
+    count_cues(piece);
     if (pieces_ == 0) first_ns_ = ended.from_ns;
-    const int64_t larger = std::max(piece.launches, last_.launches);
-    if (larger > 0) alike_ += static_cast<double>(in_common(piece, last_)) / static_cast<double>(larger);
     last_ = piece;
     ++pieces_;
 }
 
+void Trial::count_cues(const Tally& piece) {
+    with_copies_ += piece.copies > 0;
+    with_optimizers_ += piece.optimizers > 0;
+    with_syncs_ += piece.syncs > 0;
+    with_one_update_ += piece.updates == 1;
+    that_train_ += piece.gradients + piece.optimizers > 0;
+    updates_ += piece.updates;
+    optimizers_.next(piece.optimizers > 0);
+    collectives_.next(piece.collectives > 0);
+}
+
 void Trial::compare_lengths(const Tally& piece) {
+    const auto larger = static_cast<double>(std::max(piece.launches, last_.launches));
+    const auto common = static_cast<double>(in_common(piece, last_));
+    in_common_ += common;
+    in_larger_ += larger;
+    if (larger > 0) alike_ += common / larger;
     const auto launches = static_cast<double>(piece.launches);
     after_first_ += launches;
     if (!is_last_near_) return;

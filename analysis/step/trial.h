@@ -58,7 +58,11 @@ class Trial {
     double share_with_copies() const { return share(with_copies_); }
     double share_with_optimizers() const { return share(with_optimizers_); }
     double share_with_syncs() const { return share(with_syncs_); }
+    double share_with_one_update() const { return share(with_one_update_); }
+    double share_that_train() const { return share(that_train_); }  // have gradients, or an optimizer
+    int64_t updates() const { return updates_; }
     double likeness() const { return share(alike_); }  // of pieces to the one before
+    double share_in_common() const { return in_common_ / std::max(1.0, in_larger_); }  // as that, of launches
     // Of the launches: in pieces that are nearly the one before them; and also as long.
     double share_near() const { return near_ / std::max(1.0, after_first_); }
     double share_near_and_as_long() const { return as_long_ / std::max(1.0, after_first_); }
@@ -81,6 +85,7 @@ class Trial {
     Trial without_pieces(const Tally& from) const;
     void end_piece(const Tally& piece, const Recent& ended);
     void compare_lengths(const Tally& piece);
+    void count_cues(const Tally& piece);
     void vote(const Tally& piece);
     void explain(Recent& piece, size_t lag);
     double share(double of) const { return pieces_ == 0 ? 0 : of / static_cast<double>(pieces_); }
@@ -93,6 +98,9 @@ class Trial {
     Tally begun_, last_, typical_, early_;
     int64_t before_ = 0, pieces_ = 0, votes_ = 0;
     double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, alike_ = 0;
+    double with_one_update_ = 0, that_train_ = 0;
+    int64_t updates_ = 0;
+    double in_common_ = 0, in_larger_ = 0;             // launches, of each two pieces in a row
     double after_first_ = 0, near_ = 0, as_long_ = 0;  // launches
     CueDistance optimizers_, collectives_;
     std::array<Lag, kLags> lags_{};

@@ -199,6 +199,33 @@ std::vector<Step> launched_in(const TraceFacts& facts) {
     return steps;
 }
 
+Intervals windows_of(const Trace& trace) {
+    Intervals windows;
+    if (trace.base.is_of_first_schema()) return windows;
+    Query rows = trace.base.prepare("SELECT enter_ns, dur_ns FROM \"window\" WHERE enter_ns >= ?1");
+    rows.bind(1, trace.from_ns);
+    while (rows.step()) windows.push_back({rows.number(0), rows.number(0) + rows.number(1)});
+    return unite(std::move(windows));
+}
+
+std::optional<Interval> what_counts_of_windows(const TraceFacts& facts) {
+    if (facts.are_slices) return {};
+    const Intervals windows = windows_of(*facts.trace);
+    std::optional<Interval> within;
+    for (const Step& step : facts.steps) {
+        if (step.is_warm_up || step.is_left_out) continue;
+        const auto window =
+            std::upper_bound(windows.begin(), windows.end(), step.begin_ns,
+                             [](int64_t begin_ns, const Interval& one) { return begin_ns < one.start_ns; });
+        if (window != windows.begin() && step.end_ns <= std::prev(window)->end_ns) return {};
+        within = {within ? within->start_ns : step.begin_ns, step.end_ns};
+    }
+    const bool has_some = within && std::any_of(windows.begin(), windows.end(), [&](const Interval& one) {
+                              return one.start_ns < within->end_ns && within->start_ns < one.end_ns;
+                          });
+    return has_some ? within : std::nullopt;
+}
+
 }  // namespace
 
 bool is_simulated(const std::string& name) { return name.starts_with("Simulated"); }
@@ -226,6 +253,7 @@ void find_steps(TraceFacts& facts) {
     if (facts.served.program == Program::serving && !facts.are_slices)
         facts.iterations = look_into(tokens_of(facts), launched_in(facts));
     if (facts.are_slices) facts.steps = slices_of(span_of(*facts.trace));
+    facts.only_within = what_counts_of_windows(facts);
 }
 
 }  // namespace gpushim::analysis

@@ -36,6 +36,7 @@ class Tokens {
             return {};
         }
         Token token = {0, call.enter_ns, call.lane, TokenKind::kernel};
+        token.thread = call.thread_id;
         if (call.kind == CallKind::operation) add_read(call);
         if (call.kind == CallKind::sync) {
             token.kind = TokenKind::sync;

@@ -2,6 +2,7 @@
 #include <sqlite3.h>
 #include <catch2/catch.hpp>
 
+#include "analysis/step/steps.h"
 #include "made_run.h"
 
 namespace report_steps_test {
@@ -42,6 +43,30 @@ TEST_CASE("where steps are a small part of the run, the report says which", "[re
     CHECK_THAT(text_of(unknown), !Contains("they take"));
     CHECK(value(unknown, "steps.run_share") == "");
     CHECK(unexplained(unknown) == "");
+}
+
+TEST_CASE("stretches that update no parameters are told of, and are no steps", "[report]") {
+    const MadeRun made({.ranks = 1});
+    const Report before = report_of(made, "");
+    CHECK_THAT(text_of(before), !Contains("update no parameters"));
+    CHECK(value(before, "steps.no_update_count") == "");
+    CHECK(unexplained(before) == "");
+    const auto all_steps = [&] {
+        const Database run = made.open();
+        Query query = run.prepare("SELECT steps, whole_steps FROM v_run_steps");
+        return query.step() ? std::pair(query.number(0), query.number(1)) : std::pair<int64_t, int64_t>(0, 0);
+    };
+    const auto [steps, whole_steps] = all_steps();
+    const Report report =
+        report_of(made, "UPDATE step SET left_out = 1, warm_up = 0, why = '" + std::string(kTrainsNothing) +
+                            "' WHERE step % 10 = 9 AND step >= 20");
+    INFO(text_of(report));
+    CHECK_THAT(text_of(report), Contains("38 stretches between them, 766 ms in all, update no parameters "
+                                         "(evaluations, or the like) and are no steps"));
+    CHECK(value(report, "steps.no_update_count") == "38");
+    CHECK(value(report, "steps.no_update_ns") == "766500000");
+    // What is counted of all steps is divided by those that are some.
+    CHECK(all_steps() == std::pair(steps - 38, whole_steps - 38));
 }
 
 // Forward takes 5, 5.5 and 6 ms in those that were timed.

@@ -296,6 +296,17 @@ TEST_CASE("what is counted without steps is of the time in which all of it ran",
     CHECK(of_a_second(run) == Approx(1e9));
 }
 
+// Of a run of a second 20 steps take 400 ms; what was timed is in none of them as a whole.
+TEST_CASE("what is counted where no step was timed is of the steps, not of the start-up",
+          "[rule][rule_condition]") {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, kStepNs}}});
+    CHECK(Situation(run.raw()).counted(400e6) == Approx(20e6));
+    run.change("DELETE FROM gpu_step WHERE step > 0; UPDATE gpu_step SET step = -1");
+    CHECK(Situation(run.raw()).per() == "second");
+    CHECK(Situation(run.raw()).counted(400e6) == Approx(1e9));
+}
+
 TEST_CASE("kernels that leave most of the GPU empty are a note", "[rule][rule_condition]") {
     const auto with = [](double share, int64_t small, const StepOf& like, double filled = 0.1) {
         RunRows run = one_gpu(like);

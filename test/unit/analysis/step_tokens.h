@@ -16,7 +16,8 @@ namespace gpushim::analysis {
 struct MadeRun {
     std::vector<Token> tokens;
     int64_t now_ns = 0;
-    int64_t graph_runs = 1;  // so many operations a launch of g
+    int64_t graph_runs = 1;        // so many operations a launch of g
+    int64_t gradients_thread = 0;  // that launches B; all else is launched by thread 0
 
     // Returns when its first token was.
     int64_t play(std::string_view letters, int32_t lane = 0, int64_t grid = 0) {
@@ -63,6 +64,7 @@ struct MadeRun {
                         letter == 'P', letter == 'D',
                         letter == 'A', letter == 'X',
                         letter == 'W'};
+        if (made.purpose.trains) made.thread = gradients_thread;
         if (made.kind == TokenKind::kernel) made.blocks = grid;
         return made;
     }

@@ -129,6 +129,34 @@ TEST_CASE("names, shapes and steps of a trace", "[facts]") {
     CHECK(facts.gpus[0].idle.latency_ns == 8 * kUs);
 }
 
+// Steps of 100 us from 200 us on, the last of them without an end, and windows that are shorter.
+//
+//  us      0      100     200     300     400     500     600     700
+//  marks                   |       |       |       |       |       |
+//  windows   |─────|           |─|                              |─────|
+//  counts                      |─|                              |──|
+TEST_CASE("where windows are shorter than steps, only what they have of steps counts", "[trace_pass]") {
+    const auto known_of = [](bool has_whole_step) {
+        Made made = marked_steps();
+        made.run("DELETE FROM \"window\"");
+        for (const char* table : {"marker", "launch", "launch_device"})
+            for (const char* by : {"+ 1000200000", "- 1000000000"})  // no two are at one time meanwhile
+                made.run("UPDATE " + std::string(table) + " SET enter_ns = enter_ns " + by);
+        made.window(20 * kUs, 90 * kUs, 0, 0);
+        made.window(230 * kUs, 250 * kUs, 0, 0);
+        if (has_whole_step) made.window(390 * kUs, 505 * kUs, 1, 1);
+        made.window(680 * kUs, 760 * kUs, 0, 0);
+        made.ends(800 * kUs);
+        std::vector<Interval> known;
+        for (const TimedPiece& piece : given_of(made).pieces) known.push_back(piece.known.at(0));
+        return known;
+    };
+    CHECK(known_of(false) == std::vector<Interval>{{0, 0}, {230 * kUs, 250 * kUs}, {680 * kUs, 700 * kUs}});
+    CHECK(known_of(true) ==
+          std::vector<Interval>{
+              {20 * kUs, 90 * kUs}, {230 * kUs, 250 * kUs}, {390 * kUs, 505 * kUs}, {680 * kUs, 760 * kUs}});
+}
+
 //  stream 1  untimed    K K K K K        each starts 2 us after its call was entered
 //  stream 2  untimed                     nothing comes behind: over once the host has waited
 TEST_CASE("a latency is known though something before it has no device times", "[facts]") {

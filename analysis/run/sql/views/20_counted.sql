@@ -8,11 +8,13 @@ FROM step s JOIN rank r ON r.rank_id = s.rank_id
 WHERE coalesce(s.warm_up, 0) = 0 AND coalesce(s.left_out, 0) = 0;
 
 -- Steps whose calls were recorded, warm-up and left-out ones, too: what totals of the run are divided by.
--- Others lie, if only in part, where the process rested (GPUSHIM_STEPS and its like).
+-- Others lie, if only in part, where the process rested (GPUSHIM_STEPS and its like), or are evaluations:
+-- what these launch is in totals, and they are no steps to divide them by.
 CREATE VIEW v_recorded_step AS
 SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.left_out, s.why
 FROM step s
-WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or not all of it';
+WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') NOT IN
+  ('not recorded, or not all of it', 'it updates no parameters: an evaluation, or the like');
 
 -- How many steps there were. Where rows are gone `step` has a part of them: then those that were marked.
 -- NULL: not known. What stands before the first mark or behind the last may be a step, too: `steps` has one
