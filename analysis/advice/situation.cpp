@@ -23,7 +23,13 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
                   " LEFT JOIN v_gpu_total t ON t.gpu_id = g.gpu_id AND t.basis = 'slices'")
                   .value_or(0);
     all_steps_ = real("SELECT max(whole_steps) FROM v_run_steps").value_or(0);
-    run_step_ns_ = real("SELECT avg(dur_ns) FROM v_counted_step WHERE is_slice = 0").value_or(0);
+    // Until the host has done everything: it may be so far ahead that its steps are no measure of a GPU's.
+    each_step_ns_ =
+        real(
+            "SELECT max(ns) FROM (SELECT 1.0 * (coalesce(r.last_ns, max(s.begin_ns + s.dur_ns))"
+            " - min(s.begin_ns)) / count(*) AS ns FROM v_counted_step s JOIN rank r ON r.rank_id ="
+            " s.rank_id WHERE s.is_slice = 0 GROUP BY s.rank_id)")
+            .value_or(0);
 }
 
 std::optional<double> Situation::real(std::string_view sql) const {
@@ -54,7 +60,7 @@ std::vector<Evidence> Situation::rows(const char* table, std::string_view sql) c
 double Situation::counted(double whole_run) const {
     if (has_steps()) return all_steps_ > 0 ? whole_run / all_steps_ : 0;
     // What was timed lies in steps, though in none as a whole: a start-up is in neither.
-    if (all_steps_ > 0 && run_step_ns_ > 0) return whole_run / all_steps_ * 1e9 / run_step_ns_;
+    if (all_steps_ > 0 && each_step_ns_ > 0) return whole_run / all_steps_ * 1e9 / each_step_ns_;
     return run_ns_ > 0 ? whole_run * 1e9 / run_ns_ : 0;
 }
 

@@ -44,6 +44,7 @@ class BusyPart : public Part {
         return gpu >= 0 && sweeps_[static_cast<size_t>(gpu)].is_known() ? &sweeps_[static_cast<size_t>(gpu)]
                                                                         : nullptr;
     }
+    Interval what_counts_of(Interval known, const TimedPiece& piece) const;
     uint32_t thread_of(const Call& call);
     void operation(const Call& call, GpuSweep* sweep, uint32_t thread);
     void settle(int64_t until_ns);
@@ -71,6 +72,20 @@ class BusyPart : public Part {
     UnionByStep any_busy_;
 };
 
+// What a window has of the start-up, or of what comes behind the last step, says nothing of a GPU. Steps that
+// are whole stay, warm-up, too.
+Interval BusyPart::what_counts_of(Interval known, const TimedPiece& piece) const {
+    if (!facts_.only_within) return known;
+    Interval counts = *facts_.only_within;
+    if (piece.would != nullptr)
+        counts = {piece.would->moved(counts.start_ns), piece.would->moved(counts.end_ns)};
+    if (!piece.steps.empty())
+        counts = {std::min(counts.start_ns, piece.steps.front().span.start_ns),
+                  std::max(counts.end_ns, piece.steps.back().span.end_ns)};
+    counts = {std::max(known.start_ns, counts.start_ns), std::min(known.end_ns, counts.end_ns)};
+    return counts.length_ns() > 0 ? counts : Interval{0, 0};
+}
+
 void BusyPart::begin(const TimedPiece& piece) {
     host_.begin();
     dependencies_.begin();
@@ -80,7 +95,8 @@ void BusyPart::begin(const TimedPiece& piece) {
     would_ = piece.would;
     Interval hull = {INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sweeps_.size(); ++i) {
-        const Interval known = i < piece.known.size() ? piece.known[i] : Interval{0, 0};
+        const Interval known =
+            i < piece.known.size() ? what_counts_of(piece.known[i], piece) : Interval{0, 0};
         sweeps_[i].begin(known, piece.steps,
                          i < piece.untimed.size() ? piece.untimed[i] : TimedSpan::Untimed());
         if (known.length_ns() == 0) continue;

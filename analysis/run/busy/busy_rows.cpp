@@ -27,6 +27,7 @@ void merge(std::vector<Row>& rows, Key key, Add add) {
 
 constexpr double kLike = 2;            // times as long, or as short
 constexpr double kFarMoreOften = 0.5;  // than among all
+constexpr double kLonger = 1.25;       // on average, or as much shorter: sums of some are no part of all
 
 double share_like(const std::vector<int64_t>& all_ns, int64_t one_ns) {
     const auto one = static_cast<double>(one_ns);
@@ -36,10 +37,19 @@ double share_like(const std::vector<int64_t>& all_ns, int64_t one_ns) {
     return static_cast<double>(like) / static_cast<double>(all_ns.size());
 }
 
-// Whether steps of these lengths are what most are not. Of windows shorter than the steps only odd ones are
-// timed as a whole, such as those in which the host is ahead and takes no time.
+double mean(const std::vector<int64_t>& all_ns) {
+    double sum = 0;
+    for (const int64_t ns : all_ns) sum += static_cast<double>(ns);
+    return sum / static_cast<double>(all_ns.size());
+}
+
+// Whether steps of these lengths are what most are not, or a mean of them is none of all. Of windows shorter
+// than the steps only odd ones are timed as a whole, such as those in which the host is ahead and takes no
+// time; where every third waits for data, two may both be of the long ones.
 bool are_unlike_most(std::vector<int64_t> timed_ns, const std::vector<int64_t>& all_ns) {
     if (timed_ns.empty() || 2 * timed_ns.size() >= all_ns.size()) return false;
+    const double times = mean(timed_ns) / mean(all_ns);
+    if (times > kLonger || times * kLonger < 1) return true;
     const auto middle = timed_ns.begin() + static_cast<std::ptrdiff_t>(timed_ns.size() / 2);
     std::nth_element(timed_ns.begin(), middle, timed_ns.end());
     const int64_t usual_ns = *middle;

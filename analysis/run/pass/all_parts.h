@@ -54,7 +54,7 @@ class Parts {
         for (size_t i = 0; i < contents.known.size(); ++i)
             for (size_t gpu = 0; gpu < facts_.gpus.size(); ++gpu)
                 if (facts_.gpus[gpu].device_id == contents.known[i].device_id) {
-                    piece.known[gpu] = what_counts_of(would.spans[i], would);
+                    piece.known[gpu] = would.spans[i];
                     piece.coverage[gpu] = contents.coverage[i];
                     piece.untimed[gpu] = {moved(contents.untimed[i].all, would),
                                           moved(contents.untimed[i].late, would)};
@@ -73,13 +73,6 @@ class Parts {
     }
 
   private:
-    Interval what_counts_of(Interval known, const Undisturbed& would) const {
-        if (!facts_.only_within) return known;
-        const Interval counts = {std::max(known.start_ns, would.moved(facts_.only_within->start_ns)),
-                                 std::min(known.end_ns, would.moved(facts_.only_within->end_ns))};
-        return counts.end_ns > counts.start_ns ? counts : Interval{0, 0};
-    }
-
     // Some at a time, while they and the part's tables are near.
     void give_to_parts(const Undisturbed& would) {
         constexpr size_t kAtOnce = 256;

@@ -107,14 +107,15 @@ void read_words(TraceFacts& facts) {
     facts.python = python_lines_of(base);
 }
 
-// Of what was launched last: streams run in order.
-int64_t last_end_ns(const Trace& trace) {
+// Of what was launched last before that: streams run in order.
+int64_t last_end_ns(const Trace& trace, int64_t before_ns = INT64_MAX) {
     int64_t end_ns = INT64_MIN;
     for (const char* table : {"launch_device", "copy_device", "memset_device", "graph_launch_device"}) {
         Query last = trace.base.prepare(
             "SELECT max(end_ns) FROM (SELECT enter_ns + start_offset_ns + dur_ns"
             " AS end_ns FROM " +
-            std::string(table) + " ORDER BY enter_ns DESC LIMIT 10000)");
+            std::string(table) + " WHERE enter_ns < ?1 ORDER BY enter_ns DESC LIMIT 10000)");
+        last.bind(1, before_ns);
         if (last.step()) end_ns = std::max(end_ns, last.maybe(0).value_or(INT64_MIN));
     }
     return end_ns;
@@ -208,18 +209,16 @@ Intervals windows_of(const Trace& trace) {
     return unite(std::move(windows));
 }
 
+// From the first step that counts until the last one is over, and with it what was launched in steps.
 std::optional<Interval> what_counts_of_windows(const TraceFacts& facts) {
     if (facts.are_slices) return {};
-    const Intervals windows = windows_of(*facts.trace);
     std::optional<Interval> within;
-    for (const Step& step : facts.steps) {
-        if (step.is_warm_up || step.is_left_out) continue;
-        const auto window =
-            std::upper_bound(windows.begin(), windows.end(), step.begin_ns,
-                             [](int64_t begin_ns, const Interval& one) { return begin_ns < one.start_ns; });
-        if (window != windows.begin() && step.end_ns <= std::prev(window)->end_ns) return {};
-        within = {within ? within->start_ns : step.begin_ns, step.end_ns};
-    }
+    for (const Step& step : facts.steps)
+        if (!step.is_warm_up && !step.is_left_out)
+            within = {within ? within->start_ns : step.begin_ns, step.end_ns};
+    if (within && !facts.trace->base.is_of_first_schema())
+        within->end_ns = std::max(within->end_ns, last_end_ns(*facts.trace, within->end_ns));
+    const Intervals windows = windows_of(*facts.trace);
     const bool has_some = within && std::any_of(windows.begin(), windows.end(), [&](const Interval& one) {
                               return one.start_ns < within->end_ns && within->start_ns < one.end_ns;
                           });

@@ -78,8 +78,8 @@ struct TraceFacts {
     // The steps, or, where none were found, slices of the run so long that there are at most 100 of them.
     std::vector<Step> steps;
     bool are_slices = false;
-    // Where steps are, if none was timed as a whole but something of them was: then a window of the start-up
-    // says nothing of a GPU.
+    // Where steps that count are, if any window has some of them: what others have of the start-up, or of
+    // what comes after the last step, says nothing of a GPU.
     std::optional<Interval> only_within;
     int64_t clock_error_ns = 0;  // between the host's clock and device times
 

@@ -62,8 +62,9 @@ CREATE TABLE odd_operation (
   early INTEGER                  -- began well before they were asked for: moved to then
 );
 
--- A row for each GPU of which those counted steps that were timed as a whole are few, and unlike most: steps
--- like the one in their middle (half to twice as long) are far more of them than of all.
+-- A row for each GPU of which those counted steps that were timed as a whole are few, and unlike the others:
+-- they take 1.25 times as long on average, or as much less, or most are like (half to twice) what few others
+-- are.
 CREATE TABLE unlike_steps (gpu_id INTEGER PRIMARY KEY);
 
 -- GPUs that several processes of one host used (with MPS, or by turns), as they ran: a row for each process.
