@@ -58,10 +58,6 @@ Markup drawing(const ChartWords& words, const std::function<Drawn(const Room&)>&
     return both;
 }
 
-Markup desk_drawing(const ChartWords& words, const Drawn& drawn) {
-    return window(words, svg_of(words, words.id, kDesk, drawn), "chart");
-}
-
 Markup legend(const std::vector<LegendEntry>& entries) {
     Markup items;
     for (const LegendEntry& entry : entries) {

@@ -53,8 +53,6 @@ std::string line_class(size_t colour);
 
 // For both rooms; the style sheet shows one of them.
 Markup drawing(const ChartWords& words, const std::function<Drawn(const Room&)>& draw);
-// Of one that a script lets the reader zoom and move.
-Markup desk_drawing(const ChartWords& words, const Drawn& drawn);
 Markup legend(const std::vector<LegendEntry>& entries);
 
 // The drawing with its title above and, below, what belongs to it: the same as a table, say.

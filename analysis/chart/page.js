@@ -115,7 +115,8 @@
     };
     const draw_marks = () => {
       for (const old of moves.parentNode.querySelectorAll(":scope > .grid, :scope > .tick")) old.remove();
-      const apart = round_mark(whole_ns / seen.zoom / 7), until = (seen.at + 1 / seen.zoom) * whole_ns;
+      const apart = round_mark(whole_ns / seen.zoom / (width / 90));
+      const until = (seen.at + 1 / seen.zoom) * whole_ns;
       for (let nth = Math.ceil((seen.at * whole_ns) / apart); nth * apart <= until; ++nth) {
         const x = place(((nth * apart) / whole_ns) * width);
         moves.before(drawn("line", { x1: x, x2: x, y1: 20, y2: bottom, class: "grid" }, ""),
@@ -143,7 +144,23 @@
       const to_units = moves.getScreenCTM().inverse();
       return limited((to_units.a * event.clientX + to_units.e - left) / width, 0, 1);
     };
-    return { bars, seen, show, zoom_by, centre, share_of };
+    // Of its row, within the width of a finger's tip: what is thin cannot be hit.
+    const nearest = (event) => {
+      const apart = ({ rect }) => {
+        const box = rect.getBoundingClientRect();
+        if (event.clientY < box.top - 2 || event.clientY > box.bottom + 2) return Infinity;
+        return Math.max(box.left - event.clientX, event.clientX - box.right, 0);
+      };
+      let best = null, least = 12;
+      for (const each of bars) {
+        const here = apart(each);
+        if (here >= least) continue;
+        best = each;
+        least = here;
+      }
+      return best;
+    };
+    return { bars, seen, show, zoom_by, centre, share_of, nearest };
   };
 
   const add_keys = (view, chart, bar) => {
@@ -205,36 +222,45 @@
       return hits.length > 0;
     };
   };
-  // Links to spans, of the worst step if it has one. A link to none is hidden.
+  // Links to spans, of the worst step if it has one. A link to none is hidden. Of each timeline one of two
+  // drawings is shown: which, changes as a telephone is turned.
   const add_links = (timelines) => {
     const has = ({ view }, wanted) => view.bars.some((each) => each.words.toLowerCase().includes(wanted));
-    for (const link of document.querySelectorAll("a[data-find]")) {
-      const wanted = link.dataset.find;
-      const timeline = timelines.findLast((each) => has(each, wanted.toLowerCase()));
-      link.hidden = !timeline;
+    const shown_with = (wanted) => timelines.findLast(
+      (each) => each.chart.clientWidth > 0 && has(each, wanted.toLowerCase()));
+    const links = document.querySelectorAll("a[data-find]");
+    for (const link of links) {
       link.addEventListener("click", (event) => {
         event.preventDefault();
-        timeline.find(wanted);
+        const timeline = shown_with(link.dataset.find);
+        timeline.find(link.dataset.find);
         timeline.chart.scrollIntoView({ block: "center" });
         timeline.chart.focus({ preventScroll: true });
       });
     }
+    const hide = () => { for (const link of links) link.hidden = !shown_with(link.dataset.find); };
+    hide();
+    matchMedia("(max-width: 40rem)").addEventListener("change", hide);
   };
   const timelines = [];
   for (const moves of document.querySelectorAll("svg.moves")) {
     const view = view_of(moves), chart = moves.closest(".chart");
     const bar = document.createElement("div"), says = document.createElement("p");
-    bar.className = "zoom";
-    says.className = "says";
+    const is_small = chart.matches(".telephone"), room = is_small ? "telephone" : "desk";
+    bar.className = `zoom ${room}`;
+    says.className = `says ${room}`;
     says.ariaLive = "polite";
-    says.textContent = "Click a span to read what it is. The wheel, +, \u2212 and arrows work after a click.";
+    says.textContent = is_small
+      ? "Touch a span to read what it is. The buttons zoom; then a finger moves the drawing sideways."
+      : "Click a span to read what it is. The wheel, +, \u2212 and arrows work after a click.";
+    chart.tabIndex = 0;
     chart.before(bar);
     chart.after(says);
     add_keys(view, chart, bar);
     add_pointer(view, chart);
     timelines.push({ view, chart, find: add_search(view, bar, says) });
     chart.addEventListener("click", (event) => {
-      const words = event.target.closest("rect")?.textContent;
+      const words = event.target.closest("rect")?.textContent ?? view.nearest(event)?.words;
       if (words) says.textContent = words;
     });
   }

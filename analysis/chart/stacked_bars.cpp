@@ -76,6 +76,8 @@ Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale
         };
         if (fits(words) || fits(amount))
             all += label((from + to) / 2, top + 13, "middle", fits(words) ? words : amount, "inside");
+        else if (bar.note.empty() && bar.values[i] == sum_of(bar))  // it is all of the bar: there is room
+            all += label(to + 6, top + 13, "start", amount, "note");
     }
     if (!bar.note.empty()) all += label(x.place(sum) + 6, top + 13, "start", bar.note, "note");
     return all;

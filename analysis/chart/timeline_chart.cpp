@@ -10,17 +10,25 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr double kLineLeft = 116, kLineRight = 14, kLineTop = 20, kLineRow = 24, kLineBar = 17,
-                 kLineBottom = 40;
+constexpr double kLineRight = 14, kLineTop = 20, kLineRow = 24, kLineBar = 17, kLineBottom = 40;
 constexpr double kLineLetter = 6.6;
 constexpr double kNearest = 0.3;  // of the drawing's units: what is nearer cannot be seen apart
 constexpr double kZoom =
     32;  // of the page's script, at most: what it takes apart is drawn apart if there is room
-constexpr size_t kMostSpans = 1200, kMostAside = 300;
 // What is drawn as one is at most so many times as long as what is near: else all that a stream which is
 // never idle ran would be one at once.
 constexpr double kLongestOfMany = 8;
-constexpr size_t kLineLongestLabel = 15;
+
+// What there is room for beside the bars, and in them.
+struct LineRoom {
+    Room room;
+    double left;
+    size_t label_letters, spans, aside;
+
+    double right() const { return room.width - kLineRight; }
+    size_t heading_letters() const { return room.letters(1, kLineLetter); }
+};
+constexpr LineRoom kOnDesk = {kDesk, 116, 15, 1200, 300}, kOnTelephone = {kTelephone, 96, 13, 400, 100};
 
 struct Merged {
     TimelineSpan span;
@@ -61,19 +69,20 @@ std::vector<Merged> merged(const TimelineRow& row, const Merging& how) {
 }
 
 // How near: as can be seen in a zoomed drawing, or as it takes for a drawing of bearable size.
-Merging merging_of(const TimelineChart& timeline, double unit_ns, bool aside) {
+Merging merging_of(const TimelineChart& timeline, double unit_ns, bool aside, size_t most) {
     const double seen_ns = kNearest * unit_ns;
     for (Merging how = {seen_ns / kZoom, false};; how = {2 * how.near_ns, how.near_ns >= seen_ns}) {
         size_t spans = 0;
         for (const TimelineRow& row : timeline.rows)
             if (row.is_aside == aside) spans += merged(row, how).size();
-        if (spans <= (aside ? kMostAside : kMostSpans) || how.near_ns > timeline.until_ns - timeline.from_ns)
-            return how;
+        if (spans <= most || how.near_ns > timeline.until_ns - timeline.from_ns) return how;
     }
 }
 
-std::vector<std::vector<Merged>> merged_rows(const TimelineChart& timeline, double unit_ns) {
-    const Merging how = merging_of(timeline, unit_ns, false), aside = merging_of(timeline, unit_ns, true);
+std::vector<std::vector<Merged>> merged_rows(const TimelineChart& timeline, double unit_ns,
+                                             const LineRoom& room) {
+    const Merging how = merging_of(timeline, unit_ns, false, room.spans),
+                  aside = merging_of(timeline, unit_ns, true, room.aside);
     std::vector<std::vector<Merged>> rows;
     for (const TimelineRow& row : timeline.rows) rows.push_back(merged(row, row.is_aside ? aside : how));
     return rows;
@@ -143,19 +152,19 @@ Markup upright(double at, double top, double bottom, const char* style) {
                             {"class", style}});
 }
 
-Markup marks_of(const Scale& x, double bottom, const char* since_what) {
+Markup marks_of(const Scale& x, double bottom, const char* since_what, const Room& room) {
     const Scale since = {0, x.high - x.low, x.begin, x.end};
     Markup all;
-    MarkLabels labels(kDesk);
-    for (const double ns : since.marks(7)) {
+    MarkLabels labels(room);
+    for (const double ns : since.marks(room.marks(7))) {
         all += upright(since.place(ns), kLineTop, bottom, "grid");
         all += labels.add(since.place(ns), bottom + 15, duration_text(ns));
     }
-    all += label((kLineLeft + kDesk.width) / 2, bottom + kLineBottom - 7, "middle", since_what, "axis-label");
+    all += label((x.begin + x.end) / 2, bottom + kLineBottom - 7, "middle", since_what, "axis-label");
     return all;
 }
 
-Markup rules_of(const TimelineChart& timeline, const Scale& x) {
+Markup rules_of(const TimelineChart& timeline, const Scale& x, const Room& room) {
     Markup all;
     for (const TimelineChart::Rule& rule : timeline.rules) {
         const double at = x.place(rule.at_ns);
@@ -165,44 +174,51 @@ Markup rules_of(const TimelineChart& timeline, const Scale& x) {
         all += upright(at, rule.first_row == 0 ? top - 6 : top,
                        kLineTop + kLineRow * static_cast<double>(behind), "rule");
         if (rule.text.empty()) continue;
-        const bool is_right = at > kDesk.width / 2;
+        const bool is_right = at > room.width / 2;
         all += label(at + (is_right ? -4 : 4), kLineTop - 8, is_right ? "end" : "start", rule.text, "note");
     }
     return all;
 }
 
-Markup row_label(const TimelineRow& row, double top) {
+Markup row_label(const TimelineRow& row, double top, const LineRoom& room) {
     if (!row.is_heading)
-        return label(kLineLeft - 8, top + 13, "end", shortened(row.label, kLineLongestLabel), "name");
+        return label(room.left - 8, top + 13, "end", shortened(row.label, room.label_letters), "name");
     Markup all = element("line", {{"x1", "0"},
-                                  {"x2", coordinate(kDesk.width - kLineRight)},
+                                  {"x2", coordinate(room.right())},
                                   {"y1", coordinate(top + 1)},
                                   {"y2", coordinate(top + 1)},
                                   {"class", "axis"}});
-    all += label(0, top + 16, "start", row.label, "heading");
+    all += label(0, top + 16, "start", shortened(row.label, room.heading_letters()), "heading");
     return all;
 }
 
-}  // namespace
-
-Markup timeline_chart(const TimelineChart& timeline) {
+// used: the colours that are drawn.
+Drawn drawn_in(const LineRoom& room, const TimelineChart& timeline, std::set<size_t>& used) {
     const double bottom = kLineTop + kLineRow * static_cast<double>(timeline.rows.size());
     const double length_ns = std::max(timeline.until_ns - timeline.from_ns, 1.0);
-    const Scale x = {timeline.from_ns, timeline.from_ns + length_ns, kLineLeft, kDesk.width - kLineRight};
-    Markup all = marks_of(x, bottom, timeline.since), bars;
-    const auto rows = merged_rows(timeline, length_ns / (x.end - x.begin));
-    std::set<size_t> used;
+    const Scale x = {timeline.from_ns, timeline.from_ns + length_ns, room.left, room.right()};
+    Markup all = marks_of(x, bottom, timeline.since, room.room), bars;
+    const auto rows = merged_rows(timeline, length_ns / (x.end - x.begin), room);
     for (size_t i = 0; i < rows.size(); ++i) {
         const double top = kLineTop + kLineRow * static_cast<double>(i);
-        all += row_label(timeline.rows[i], top);
+        all += row_label(timeline.rows[i], top, room);
         for (const Merged& one : rows[i]) {
             bars += span_of(one, timeline.rows[i], x, top, timeline.from_ns);
             if (!timeline.rows[i].is_outlined) used.insert(one.span.colour);
         }
     }
-    bars += rules_of(timeline, x);
+    bars += rules_of(timeline, x, room.room);
     all += moving(x, bottom, bars);
-    Markup made = desk_drawing(timeline.words, {bottom + kLineBottom, all});
+    return {bottom + kLineBottom, all};
+}
+
+}  // namespace
+
+Markup timeline_chart(const TimelineChart& timeline) {
+    std::set<size_t> used;
+    Markup made = drawing(timeline.words, [&](const Room& room) {
+        return drawn_in(room.width < kDesk.width ? kOnTelephone : kOnDesk, timeline, used);
+    });
     std::vector<LegendEntry> there;
     for (const LegendEntry& entry : timeline.colours)
         if (used.contains(entry.colour)) there.push_back(entry);

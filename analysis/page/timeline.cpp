@@ -48,7 +48,7 @@ std::string description_of(const KeptStep& step) {
            "each thread.";
 }
 
-// "rank 3 · straggler · most work of its own, 4.10 ms".
+// "rank 3 · straggler · most own work, 4.10 ms".
 std::string heading_of(const KeptStep& step, const RankInStep& rank) {
     std::string text = rank.rank;
     const auto add = [&](const std::string& more) { text += " \u00b7 " + more; };
@@ -58,9 +58,9 @@ std::string heading_of(const KeptStep& step, const RankInStep& rank) {
     const auto ends = step.by_work();
     const bool is_most = ends && ends->most == &rank, is_least = ends && ends->least == &rank;
     if (rank.own_work_ns)
-        add(std::string(is_most    ? "most work of its own, "
-                        : is_least ? "least work of its own, "
-                                   : "work of its own ") +
+        add(std::string(is_most    ? "most own work, "
+                        : is_least ? "least own work, "
+                                   : "own work ") +
             duration_text(static_cast<double>(*rank.own_work_ns)));
     if (rank.clock == "wall") add("placed by its host's wall clock");
     if (rank.clock == "none") add("its clock is not known: begins with the others");

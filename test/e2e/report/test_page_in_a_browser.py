@@ -75,14 +75,17 @@ class InABrowser(cli.Case):
             with self.subTest(width), browser.Page(self.place, width=width) as page:
                 self.assertEqual(page.ask(OUTSIDE), [])
 
-    def test_on_a_telephone_only_timelines_are_moved_below_their_window(self):
-        with browser.Page(self.place, width=390) as page:
-            moved, shown = (page.ask(
-                "Array.from(document.querySelectorAll('.chart')).filter(e => e.clientWidth > 0"
-                f" && {which}).map(e => e.querySelector('.moves') !== null)")
-                for which in ("e.scrollWidth > e.clientWidth + 1", "true"))
-            self.assertEqual(set(moved), {True})
-            self.assertGreater(shown.count(False), 4)
+    def test_on_a_telephone_no_drawing_is_moved_below_its_window(self):
+        for scripts in (True, False):
+            with self.subTest(scripts=scripts), \
+                    browser.Page(self.place, width=390, scripts=scripts) as page:
+                moved, shown = (page.ask(
+                    "Array.from(document.querySelectorAll('.chart')).filter(e => e.clientWidth > 0"
+                    f" && {which}).map(e => e.querySelector('.moves') !== null)")
+                    for which in ("e.scrollWidth > e.clientWidth + 1", "true"))
+                self.assertEqual(moved, [])
+                self.assertEqual(shown.count(True), 1)
+                self.assertGreater(shown.count(False), 4)
 
     def test_on_paper_nothing_is_behind_an_edge(self):
         with browser.Page(self.place, width=720, dark=True) as page:
@@ -195,6 +198,34 @@ class Timeline(cli.Case):
                             ".querySelectorAll('rect')).find(e => e.textContent.startsWith('input_wait'))"
                             ".getBoundingClientRect())")
             self.assertTrue(seen[0] < seen[2] and seen[1] > 0, seen)
+            self.assertEqual(page.complaints, [])
+
+    SHOWN = "Array.from(document.querySelectorAll('.chart svg.moves')).filter(" \
+            "e => e.closest('.chart').clientWidth > 0)"
+
+    def test_on_a_telephone_it_is_zoomed_by_buttons_and_told_by_a_touch_beside_a_thin_span(self):
+        with browser.Page(self.place, width=390) as page:
+            self.assertEqual(page.ask("Array.from(document.querySelectorAll('.zoom, .says')).filter("
+                                      "e => e.clientWidth > 0).length"), 2 * page.ask(f"{self.SHOWN}.length"))
+            page.ask(f"{self.SHOWN}[0].scrollIntoView({{block: 'center'}})")
+            x, y, words = page.ask(
+                f"(r => [r.x + r.width + 3, r.y + r.height / 2, r.words])(Array.from({self.SHOWN}[0]"
+                ".querySelectorAll('rect'), e => Object.assign(e.getBoundingClientRect(),"
+                " {words: e.textContent})).filter((r, i, all) => r.width < 2 && all.every(o => o === r ||"
+                " o.bottom < r.top || o.top > r.bottom || o.right < r.left - 9 || o.left > r.right + 9))[0])")
+            click = {"button": "left", "buttons": 1, "clickCount": 1}
+            page.mouse("mousePressed", x, y, **click)
+            page.mouse("mouseReleased", x, y, **click)
+            said = "closest('figure').querySelector('.says.telephone').textContent"
+            self.assertEqual(page.ask(f"{self.SHOWN}[0].{said}"), words)
+            widths = f"Array.from({self.SHOWN}[0].querySelectorAll('rect'), e => e.width.baseVal.value)"
+            before = page.ask(widths)
+            page.ask(f"{self.SHOWN}[0].closest('figure').querySelector('.zoom.telephone button:nth-child(2)')"
+                     ".click()")
+            longest = before.index(max(before))
+            self.assertAlmostEqual(page.ask(widths)[longest], 1.5 * before[longest], delta=0.1)
+            page.ask("document.querySelector('a[data-find=input_wait]').click()")
+            self.assertTrue(page.ask("document.activeElement.matches('.telephone')"))
             self.assertEqual(page.complaints, [])
 
     def test_without_scripts_it_is_a_picture(self):

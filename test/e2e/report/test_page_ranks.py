@@ -68,8 +68,8 @@ class AsText(Ranks):
         self.assertRegex(text, "placed by its host.{1,6}s wall clock")
         self.assertIn("Some ranks have no collective in common", text)
         # What they waited is not known, so their own work is not either.
-        for words in ("work of its own", 'id="own-work"', 'id="waits"'):
-            self.assertNotIn(words, text)
+        for words in ("own work,? [0-9]", 'id="own-work"', 'id="waits"'):
+            self.assertNotRegex(text, words)
         self.assertIn("own work and waits: its collectives are not linked to calls of NCCL", text)
 
     def test_a_straggler_leads_to_the_ranks_under_each_other(self):
@@ -80,7 +80,7 @@ class AsText(Ranks):
         self.assertIn(" [straggler]<", finding[:finding.index("</li>")])
         links = re.findall(r'<a href="#(\w+)">([^<]+)</a>', finding[:finding.index("</li>")])
         self.assertEqual(links, [("ranks", "ranks"), ("timeline", "timeline: ranks under each other")])
-        self.assertRegex(text, r'class="heading">rank 2 · the straggler · most work of its own, [\d.]+ ms<')
+        self.assertRegex(text, r'class="heading">rank 2 · the straggler · most own work, [\d.]+ ms<')
 
     def test_the_line_that_launched_a_kernel_is_told(self):
         """By samples; calls of 2 ms are seen on any machine."""

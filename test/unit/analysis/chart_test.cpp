@@ -139,6 +139,36 @@ TEST_CASE("bars are as long as their parts, and parts nobody has are in no legen
     CHECK(count_of(drawn, "<img") == 0);
 }
 
+TEST_CASE("an amount that is too long for its bar stands beside it, if the bar is one part", "[chart]") {
+    const StackedBars chart = {{"b", "t", "d"},
+                               axis("of a step"),
+                               {{"one", 0}, {"two", 1}},
+                               {{"long", {94'000'000, 0}, ""},
+                                {"short", {0, 940'000}, ""},
+                                {"both", {940'000, 950'000}, ""},
+                                {"noted", {960'000, 0}, "at 2 GB/s"}}};
+    const std::string drawn = on_desk(stacked_bars(chart));
+    CHECK(drawn.find("class=\"inside\">one 94.0 ms<") != std::string::npos);
+    CHECK(count_of(drawn, "class=\"note\">940 us<") == 1);
+    for (const char* amount : {">950 us<", ">960 us<"}) CHECK(drawn.find(amount) == std::string::npos);
+}
+
+TEST_CASE("a timeline is drawn for a telephone with fewer spans and shorter names", "[chart]") {
+    TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {{"kernel", 0}}, {}, {}};
+    timeline.rows.push_back({"a thread with a long name", {}});
+    for (int i = 0; i < 1000; ++i) timeline.rows[0].spans.push_back({i * 1e6, i * 1e6 + 9e5, 0, "k"});
+    const std::string html = timeline_chart(timeline).html(), desk = on_desk(timeline_chart(timeline));
+    const size_t from = html.find("<div class=\"chart telephone\">"), until = html.find("</div>", from);
+    REQUIRE(from != std::string::npos);
+    const std::string drawn = html.substr(from, until - from);
+    CHECK(count_of(desk, "<rect") >= 1000);
+    CHECK(count_of(drawn, "<rect") <= 400);
+    CHECK(count_of(drawn, "<rect") > 100);
+    CHECK(drawn.find("viewBox=\"0 0 340 ") != std::string::npos);
+    CHECK(drawn.find(">a thread with a long name<") == std::string::npos);
+    CHECK(drawn.find("data-zoom") != std::string::npos);
+}
+
 TEST_CASE("on a telephone marks are fewer, and long names stand above their bars", "[chart]") {
     const std::string name = "sm80_gemm_" + std::string(40, 'x') + "_tn_7";
     const StackedBars chart = {{"b", "t", "d"}, axis("of a step"), {{"part", 0}}, {{name, {94'000'000}, ""}}};
@@ -266,7 +296,7 @@ TEST_CASE("a timeline draws what cannot be seen apart as one, and says so", "[ch
     timeline.rows[0].spans.push_back({0, 1e8, 0, kNasty});
     for (int i = 0; i < 1000; ++i)
         timeline.rows[0].spans.push_back({5e8 + 10.0 * i, 5e8 + 10.0 * i + 5, 0, "k"});
-    const std::string drawn = timeline_chart(timeline).html();
+    const std::string drawn = on_desk(timeline_chart(timeline));
     CHECK(count_of(drawn, "class=\"f0\"") == 3);
     CHECK(drawn.find("1,000 beside each other, k first: 5.00 us in all, from 500 ms on") !=
           std::string::npos);
@@ -287,10 +317,10 @@ TEST_CASE("what is aside takes nothing away from other rows, however much of it 
     TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {}, {}, {}};
     timeline.rows.resize(2);
     for (int i = 0; i < 1000; ++i) timeline.rows[0].spans.push_back({1e6 * i, 1e6 * i + 5e5, 1, "k"});
-    const size_t alone = count_of(timeline_chart(timeline).html(), "class=\"f1\"");
+    const size_t alone = count_of(on_desk(timeline_chart(timeline)), "class=\"f1\"");
     for (int i = 0; i < 10'000; ++i) timeline.rows[1].spans.push_back({1e5 * i, 1e5 * i + 9e4, 13, "range"});
     timeline.rows[1].is_aside = true;
-    const std::string drawn = timeline_chart(timeline).html();
+    const std::string drawn = on_desk(timeline_chart(timeline));
     CHECK(alone == 1000);
     CHECK(count_of(drawn, "class=\"f1\"") == alone);
     CHECK(count_of(drawn, "class=\"f13\"") <= 300);
@@ -303,7 +333,7 @@ TEST_CASE("what is left over from before a timeline begins is cut off at its beg
     timeline.rows[1].spans.push_back({8e8, 1.2e9, 3, "k", {"stream 1", "a\nb"}, true});
     timeline.rows[1].spans.push_back({1.2e9, 1.3e9, 3, "k", {"stream 1"}, false});
     timeline.rules = {{1.5e9, "", 1, 1}, {1.6e9, "all of it"}};
-    const std::string drawn = timeline_chart(timeline).html();
+    const std::string drawn = on_desk(timeline_chart(timeline));
     CHECK(drawn.find(
               "<rect x=\"116\" y=\"44\" width=\"126\" height=\"17\" class=\"f3 before\"><title>k: 400 ms, "
               "from 200 ms before on\nstream 1\na\\x0ab</title>") != std::string::npos);
