@@ -55,72 +55,78 @@ struct CauseRow {
     Cause cause;
     const char* name;
     CauseGroup group;
+    const char* said;   // in a few words
     const char* words;  // the time in which
 };
 
 inline constexpr CauseRow kCauses[] = {
-    {Cause::input_loading, "input_loading", CauseGroup::input,
+    {Cause::input_loading, "input_loading", CauseGroup::input, "loading a batch",
      "the launching thread loaded a batch, as its framework or samples told, or was in nothing of the "
      "framework directly before the step's recurring input copy"},
-    {Cause::sync, "sync", CauseGroup::sync,
+    {Cause::sync, "sync", CauseGroup::sync, "the host waited for the GPU, or came back from that",
      "the launching thread waited for a stream, an event or a context, or came back from that"},
-    {Cause::copy_staging, "copy_staging", CauseGroup::copy,
+    {Cause::copy_staging, "copy_staging", CauseGroup::copy, "a blocking or pageable copy",
      "the launching thread was in a pageable or blocking copy to a device"},
-    {Cause::alloc_or_load, "alloc_or_load", CauseGroup::host,
+    {Cause::alloc_or_load, "alloc_or_load", CauseGroup::host, "allocating memory, or loading code",
      "the launching thread allocated or freed memory, or loaded a module or library"},
-    {Cause::graph_update, "graph_update", CauseGroup::host,
+    {Cause::graph_update, "graph_update", CauseGroup::host, "capturing or updating a graph",
      "the launching thread captured, instantiated, updated or destroyed a graph"},
-    {Cause::comm_host, "comm_host", CauseGroup::host, "the launching thread was in a call of NCCL"},
-    {Cause::launching_other_gpu, "launching_other_gpu", CauseGroup::launch,
+    {Cause::comm_host, "comm_host", CauseGroup::host, "a call of NCCL",
+     "the launching thread was in a call of NCCL"},
+    {Cause::launching_other_gpu, "launching_other_gpu", CauseGroup::launch, "launching for another GPU",
      "the launching thread was launching for another GPU"},
-    {Cause::launch_bound, "launch_bound", CauseGroup::launch,
+    {Cause::launch_bound, "launch_bound", CauseGroup::launch, "launching, one after the other",
      "the launching thread was launching for this GPU, or between two such launches"},
-    {Cause::optimizer, "optimizer", CauseGroup::host,
+    {Cause::optimizer, "optimizer", CauseGroup::host, "the optimizer, on the host",
      "the launching thread was in an optimizer, as its framework or samples told, and in no call"},
-    {Cause::framework, "framework", CauseGroup::host,
+    {Cause::framework, "framework", CauseGroup::host, "the framework dispatched operators",
      "the launching thread was in an operator of the framework, and in none of its calls"},
-    {Cause::operator_cpu, "operator_cpu", CauseGroup::host,
+    {Cause::operator_cpu, "operator_cpu", CauseGroup::host, "operators that compute on the processor",
      "the launching thread was for 1 ms or longer in operators of the framework that made no call: they "
      "compute on the processor"},
-    {Cause::slow_call, "slow_call", CauseGroup::host,
+    {Cause::slow_call, "slow_call", CauseGroup::host, "a slow call of the driver",
      "the launching thread was for 2 ms or longer in a launch, or in another call that neither waits nor "
      "copies: "
      "at a start these load code or set the device up"},
-    {Cause::python, "python", CauseGroup::host,
+    {Cause::python, "python", CauseGroup::host, "Python between operators",
      "the launching thread was on its way from one operator or launch to the next, less than 1 ms apart"},
-    {Cause::between_launches, "between_launches", CauseGroup::host,
+    {Cause::between_launches, "between_launches", CauseGroup::host, "the host between two launches",
      "the launching thread was on its way from one launch to the next, less than 1 ms apart (inferred: "
      "nothing told what it did there)"},
-    {Cause::input_wait, "input_wait", CauseGroup::input,
+    {Cause::input_wait, "input_wait", CauseGroup::input, "the host waited before the input copy",
      "the launching thread was off its CPU directly before the step's recurring input copy"},
-    {Cause::input_cpu, "input_cpu", CauseGroup::input,
+    {Cause::input_cpu, "input_cpu", CauseGroup::input, "the host computed before the input copy",
      "the launching thread ran directly before the step's recurring input copy"},
-    {Cause::host_cpu, "host_cpu", CauseGroup::host,
+    {Cause::host_cpu, "host_cpu", CauseGroup::host, "other work of the host",
      "the launching thread ran otherwise, in other calls of the driver or outside of calls"},
-    {Cause::host_blocked, "host_blocked", CauseGroup::host, "the launching thread was off its CPU otherwise"},
-    {Cause::callback, "callback", CauseGroup::host,
+    {Cause::host_blocked, "host_blocked", CauseGroup::host, "the host was off its CPU",
+     "the launching thread was off its CPU otherwise"},
+    {Cause::callback, "callback", CauseGroup::host, "a callback, or logging",
      "the launching thread was in nothing of the framework for longer, as it told, or in a callback or "
      "logging, as samples of its Python told"},
-    {Cause::interpreter_lock, "interpreter_lock", CauseGroup::host,
+    {Cause::interpreter_lock, "interpreter_lock", CauseGroup::host, "the lock of Python's interpreter",
      "the launching thread waited for the lock of its Python interpreter, as samples told"},
-    {Cause::garbage_collection, "garbage_collection", CauseGroup::host,
+    {Cause::garbage_collection, "garbage_collection", CauseGroup::host, "Python collected garbage",
      "the launching thread's Python interpreter collected garbage, as samples told"},
-    {Cause::host_unknown, "host_unknown", CauseGroup::host, "nothing tells what the launching thread did"},
-    {Cause::wait_other_gpu, "wait_other_gpu", CauseGroup::wait,
+    {Cause::host_unknown, "host_unknown", CauseGroup::host, "nothing tells what the host did",
+     "nothing tells what the launching thread did"},
+    {Cause::wait_other_gpu, "wait_other_gpu", CauseGroup::wait, "an event of another GPU",
      "what ran next waited for an event of another GPU"},
-    {Cause::wait_host_callback, "wait_host_callback", CauseGroup::wait,
+    {Cause::wait_host_callback, "wait_host_callback", CauseGroup::wait, "a function of the host",
      "what ran next waited for a function of the host"},
-    {Cause::kernel_gap, "kernel_gap", CauseGroup::launch,
+    {Cause::kernel_gap, "kernel_gap", CauseGroup::launch, "short gaps between queued operations",
      "what ran next was queued well before; no longer than between operations back to back"},
-    {Cause::launch_latency, "launch_latency", CauseGroup::launch,
+    {Cause::launch_latency, "launch_latency", CauseGroup::launch, "the way from a launch to its start",
      "what ran next was submitted, no longer ago than an empty queue takes"},
-    {Cause::device_other, "device_other", CauseGroup::other,
+    {Cause::device_other, "device_other", CauseGroup::other, "submitted, and did not run",
      "what ran next was submitted and did not run: another process, a context switch, clocks"},
-    {Cause::launch_call, "launch_call", CauseGroup::launch,
+    {Cause::launch_call, "launch_call", CauseGroup::launch, "inside of launch calls",
      "the launch call of what ran next had not returned"},
-    {Cause::tail, "tail", CauseGroup::other, "nothing ran any more in the time that was looked at"},
-    {Cause::other_process, "other_process", CauseGroup::other, "another process launched what ran next"},
-    {Cause::unresolved, "unresolved", CauseGroup::other,
+    {Cause::tail, "tail", CauseGroup::other, "after the last operation",
+     "nothing ran any more in the time that was looked at"},
+    {Cause::other_process, "other_process", CauseGroup::other, "launched by another process",
+     "another process launched what ran next"},
+    {Cause::unresolved, "unresolved", CauseGroup::other, "gaps that the clocks do not resolve",
      "the clocks are not good enough to tell when, in so short a gap, what ran next was launched"},
 };
 
@@ -144,6 +150,13 @@ constexpr Cause cause_named(std::string_view name) {
     for (const CauseRow& row : kCauses)
         if (name == row.name) return row.cause;
     return Cause::unresolved;
+}
+
+// Of one that is not known: nothing.
+constexpr const char* said_of(std::string_view name) {
+    for (const CauseRow& row : kCauses)
+        if (name == row.name) return row.said;
+    return "";
 }
 
 // Some of them, by name.

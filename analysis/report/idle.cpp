@@ -112,15 +112,19 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
     const double each = 1 / static_cast<double>(idle.gpus) * (idle.of_steps ? 1e-6 : 100);
     const char* const unit = idle.of_steps ? " ms" : " %";
     std::string text;
+    int groups = 0;
     for (const char* group : kCauseGroups) {
         const auto found = idle.by_group.find(group);
         if (found == idle.by_group.end() || found->second * each < 0.005) continue;
+        ++groups;
         text += (text.empty() ? "" : " + ") + std::string(group) + " " +
                 figure_text("%.2f", found->second * each);
     }
     const std::string nothing = idle.sum > 0 ? std::string("below 0.01") + unit : "never";
     report.line("IDLE       " +
-                (text.empty() ? nothing : text + " = " + figure_text("%.2f", idle.sum * each) + unit) +
+                (text.empty() ? nothing
+                 : groups > 1 ? text + " = " + figure_text("%.2f", idle.sum * each) + unit
+                              : text + unit) +
                 (idle.gpus > 1
                      ? ", mean of " + std::to_string(idle.gpus) + (by_process ? " processes" : " GPUs")
                      : ""));
@@ -133,6 +137,7 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
         }
     if (most * each >= 0.005)
         report.line("           largest cause " + largest + " " + figure_text("%.2f", most * each) + unit +
+                    " (" + std::string(said_of(largest)) + ")" +
                     (idle.drained * each >= 0.005 ? "; " + figure_text("%.2f", idle.drained * each) + unit +
                                                         " in gaps that waits of the host caused"
                                                   : ""));

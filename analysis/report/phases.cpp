@@ -60,8 +60,8 @@ void write(const ReportSource& source, Report& report) {
     if (is_timed && timed_steps < steps)
         where += " in " + count_text(timed_steps) + " of " + count_text(steps) +
                  (ranks > 1 ? " steps of " + count_text(ranks) + " ranks" : " steps");
-    char confidence[16];
-    std::snprintf(confidence, sizeof confidence, ", %.2f)", least);
+    char confidence[32];
+    std::snprintf(confidence, sizeof confidence, ", confidence %.2f)", least);
     report.line("PHASES     " + (is_timed ? running : launching) + "   (" + where + confidence);
 }
 

@@ -1,6 +1,7 @@
 #include "step_figures.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "../step/steps.h"
@@ -10,6 +11,8 @@
 namespace gpushim::analysis {
 
 namespace {
+
+constexpr double kUneven = 0.1;
 
 // The ranks of a job step together, so the steps of all of them are looked at as one lot; there are as many
 // as the rank with the most has.
@@ -105,9 +108,20 @@ void read_samples(const ReportSource& source, ShownSteps& steps) {
 
 }  // namespace
 
+bool ShownSteps::is_uneven() const {
+    if (!median_ns || !mean_ns || *median_ns <= 0) return false;
+    return std::abs(static_cast<double>(*mean_ns) / static_cast<double>(*median_ns) - 1) > kUneven;
+}
+double ShownSteps::pace_ns() const { return static_cast<double>(is_uneven() ? *mean_ns : *median_ns); }
 std::optional<double> ShownSteps::samples_per_s() const {
     if (!samples || !median_ns || *median_ns <= 0) return {};
     return *samples * 1e9 / static_cast<double>(*median_ns);
+}
+std::string ShownSteps::rates_text(const char* of_steps, const char* between) const {
+    std::string text = rate_text_of(1e9 / pace_ns()) + of_steps;
+    if (const auto rate = samples_per_s())
+        text += between + rate_text_of(*rate) + " samples/s" + (is_uneven() ? " by the median step" : "");
+    return text;
 }
 
 namespace {

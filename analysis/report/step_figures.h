@@ -21,7 +21,13 @@ struct ShownSteps {
     std::optional<int64_t> span_ns, before_ns;
     std::optional<double> run_share;  // of the time of all calls
 
+    // Where the mean is far from the median, as in a loop that waits for every tenth batch, steps in a second
+    // are of the mean. Samples are of the median, as the metric is.
+    bool is_uneven() const;
+    double pace_ns() const;  // median_ns is known
     std::optional<double> samples_per_s() const;
+    // "50 steps/s   3,200 samples/s"
+    std::string rates_text(const char* of_steps, const char* between) const;
 };
 
 const ShownSteps& step_figures(const ReportSource& source);  // kept with it

@@ -12,8 +12,9 @@ namespace gpushim::analysis::section_steps {
 namespace {
 
 std::string basis_text(const ShownSteps& steps, const ReportSource& source) {
-    char confidence[16] = "";
-    if (steps.confidence) std::snprintf(confidence, sizeof confidence, ", %.2f", *steps.confidence);
+    char confidence[32] = "";
+    if (steps.confidence)
+        std::snprintf(confidence, sizeof confidence, ", confidence %.2f", *steps.confidence);
     const int64_t left_out = steps.left_out.value_or(0) - steps.no_update_count.value_or(0);
     return "steps " + std::to_string(*steps.first) + "-" + std::to_string(*steps.last) + " (" +
            count_text(steps.count) + (left_out > 0 ? "; " + count_text(left_out) + " left out" : "") +
@@ -50,15 +51,13 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
         return;
     }
     const auto median_ns = static_cast<double>(*steps.median_ns);
-    const auto rate = steps.samples_per_s();
-    const std::string rates =
-        rate_text_of(1e9 / median_ns) + " steps/s" + (rate ? "   " + rate_text_of(*rate) + " samples/s" : "");
     // Who asks for a range compares it with another tool's mean of the same.
-    const std::string mean =
-        source.is_part_of_run() ? ", " + duration_text(static_cast<double>(*steps.mean_ns)) + " mean" : "";
+    const std::string mean = source.is_part_of_run() || steps.is_uneven()
+                                 ? ", " + duration_text(static_cast<double>(*steps.mean_ns)) + " mean"
+                                 : "";
     report.line("STEPS      " + duration_text(median_ns) + " median, " +
                 duration_text(static_cast<double>(*steps.p95_ns)) + " p95" + mean + "   " +
-                (hang_of(source) ? "until nothing moved any more" : rates));
+                (hang_of(source) ? "until nothing moved any more" : steps.rates_text(" steps/s", "   ")));
     report.line("           " + basis_text(steps, source));
     constexpr double kSmallPart = 0.5;
     if (steps.run_share.value_or(1) < kSmallPart && !source.is_part_of_run())

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../advice/evidence_limits.h"
+#include "../idle/cause.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "contradictions.h"
@@ -28,6 +29,8 @@ constexpr double kHighly = 0.20, kModerately = 0.05;
 constexpr double kComputes = 0.50;  // productive from here on
 
 constexpr size_t kIndent = 9;
+
+std::string in_words(const std::string& cause) { return " (" + std::string(said_of(cause)) + ")"; }
 
 struct Verdict {
     std::string word, text;                                       // "input-bound", and the sentence behind it
@@ -105,7 +108,9 @@ std::string largest_cause(const std::vector<GpuFigures>& gpus, const ServingFigu
         for (const auto& [cause, ns] : gpu.idle_by_cause) sums[cause] += ns;
     const auto most = std::max_element(sums.begin(), sums.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
-    return most == sums.end() || most->second <= 0 ? "" : ", the largest cause is " + most->first;
+    return most == sums.end() || most->second <= 0
+               ? ""
+               : ", the largest cause is " + most->first + in_words(most->first);
 }
 
 // Nothing that rules know is worth much: what most of the time is.
@@ -184,11 +189,9 @@ void write_step(const ShownSteps& steps, const ServingFigures& serving,
     if (serving.has_iterations() && !hung) {
         text += pace_text(serving, steps);
     } else if (steps.median_ns) {
-        const auto median_ns = static_cast<double>(*steps.median_ns);
-        text += duration_text(median_ns);
-        if (!hung) text += " · " + rate_text_of(1e9 / median_ns) + "/s";
-        if (const auto rate = steps.samples_per_s(); rate && !hung)
-            text += " · " + rate_text_of(*rate) + " samples/s";
+        text += duration_text(static_cast<double>(*steps.median_ns));
+        if (steps.is_uneven()) text += " (mean " + duration_text(static_cast<double>(*steps.mean_ns)) + ")";
+        if (!hung) text += " · " + steps.rates_text("/s", " · ");
     } else {
         text += "none found, of the whole run";
     }

@@ -12,13 +12,15 @@ using Catch::Contains;
 
 namespace {
 
-Report report_of(const MadeRun& made, const std::string& change) {
+Report report_of(const MadeRun& made, const std::string& change, std::optional<int64_t> samples = {}) {
     sqlite3* base = nullptr;
     REQUIRE(sqlite3_open(made.place().c_str(), &base) == SQLITE_OK);
     CHECK(sqlite3_exec(base, change.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
     sqlite3_close(base);
     const Database run = made.open();
-    return write_report({run, nullptr, {}});
+    ReportOptions options;
+    options.samples_per_step = samples;
+    return write_report({run, nullptr, options});
 }
 
 }  // namespace
@@ -69,19 +71,39 @@ TEST_CASE("stretches that update no parameters are told of, and are no steps", "
     CHECK(all_steps() == std::pair(steps - 38, whole_steps - 38));
 }
 
+//  20 ms │20 ms │… │ 220 ms │20 ms │ …      each tenth is 200 ms longer: 20 ms is no pace
+TEST_CASE("of uneven steps the mean is said, too, and rates are of it", "[report]") {
+    RunShape shape;
+    shape.ranks = 1;
+    const MadeRun made(shape);
+    CHECK_THAT(text_of(report_of(made, "", 64)), Contains("STEP     20.0 ms · 50/s · 3,200 samples/s ·"));
+    const Report uneven = report_of(
+        made, "UPDATE step SET dur_ns = CASE WHEN number % 10 = 5 THEN 220000000 ELSE 20000000 END", 64);
+    INFO(text_of(uneven));
+    CHECK(value(uneven, "steps.median_ns") == "20000000");
+    CHECK(value(uneven, "steps.mean_ns") == "40000000");
+    CHECK_THAT(text_of(uneven),
+               Contains("STEP     20.0 ms (mean 40.0 ms) · 25/s · 3,200 samples/s by the median"));
+    CHECK_THAT(text_of(uneven), Contains(", 40.0 ms mean   25 steps/s   3,200 samples/s by the median step"));
+    CHECK(std::stod(value(uneven, "steps.samples_per_s")) == Approx(3200));
+}
+
 // Forward takes 5, 5.5 and 6 ms in those that were timed.
 TEST_CASE("what phases take on the GPU is a mean of the steps that were timed", "[report]") {
     RunShape shape;
     shape.ranks = 1;
     shape.timed_phases = 3;
     const Report some = report_of(MadeRun(shape), "");
-    CHECK_THAT(text_of(some),
-               Contains("PHASES     input 4.80 ms + forward 5.50 ms   (on the GPU in 3 of 57 steps, 0.80)"));
+    CHECK_THAT(
+        text_of(some),
+        Contains(
+            "PHASES     input 4.80 ms + forward 5.50 ms   (on the GPU in 3 of 57 steps, confidence 0.80)"));
     CHECK(some.json["phases"].items()[1]["device_ns_per_step"].text() == "5500000");
     CHECK(some.json["phases"].items()[1]["device_steps"].text() == "3");
     shape.timed_phases = 0;
     const Report none = report_of(MadeRun(shape), "");
-    CHECK_THAT(text_of(none), Contains("PHASES     input 4.80 ms + forward 6.00 ms   (to launch it, 0.80)"));
+    CHECK_THAT(text_of(none),
+               Contains("PHASES     input 4.80 ms + forward 6.00 ms   (to launch it, confidence 0.80)"));
     CHECK(none.json["phases"].items()[1]["device_ns_per_step"].text() == "null");
 }
 

@@ -147,7 +147,8 @@ TEST_CASE("of a change that leaves next to nothing no factor is told", "[verdict
 
 TEST_CASE("where no rule knows a change, a verdict is what most of the time is", "[verdict]") {
     CHECK(verdict_of({.ran = {{kCompute, 5 * kMs}}, .idle = {{"unresolved", 15 * kMs}}})["text"].text() ==
-          "\"75 % of each step the GPU is idle, the largest cause is unresolved; no change that gpushim "
+          "\"75 % of each step the GPU is idle, the largest cause is unresolved (gaps that the clocks do not "
+          "resolve); no change that gpushim "
           "knows "
           "of is worth 5 % of it\"");
     CHECK(verdict_of({.ran = {{kCompute, 4 * kMs}, {kWaiting, 16 * kMs}}})["word"].text() == "\"waiting\"");
