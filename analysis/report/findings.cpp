@@ -2,6 +2,7 @@
 // people do that would not help here, and notes. By what the person gave with the command, so it may say more
 // than the table `finding`.
 #include <cstdio>
+#include <limits>
 
 #include "../advice/evidence_limits.h"
 #include "../text/units.h"
@@ -55,10 +56,23 @@ bool is_of_few(const Database& run) {
     return coverage && *coverage < kHalfCovered;
 }
 
+// What gains more may come behind what is easier to do.
+bool is_by_gain(const RunAdvice& run) {
+    double last_ns = std::numeric_limits<double>::infinity();
+    for (const Advice& one : run.advice) {
+        if (one.finding.kind != Kind::kGain) continue;
+        const double mean_ns = (one.finding.gain.low_ns + one.finding.gain.high_ns) / 2;
+        if (mean_ns > last_ns) return false;
+        last_ns = mean_ns;
+    }
+    return true;
+}
+
 void write_gains(const RunAdvice& run, bool is_of_few, Report& report) {
     report.line("");
     report.line(std::string("WHAT TO DO (") + (is_of_few ? "by few operations, so uncertain; " : "") +
-                "gain per " + run.per + ", predicted)");
+                "gain per " + run.per + ", predicted" +
+                (is_by_gain(run) ? "" : "; of alike gains the easier change first") + ")");
     size_t place = 0;
     for (const Advice& one : run.advice) {
         if (one.finding.kind != Kind::kGain) continue;

@@ -247,13 +247,13 @@ void show_straggler(const ReportSource& source, std::vector<GpuFigures>& all) {
 
 // How many operations have times, and how much of the time the others ran, or can have been all that did.
 std::string mark_of(const GpuFigures& figures, const Gpu& gpu) {
-    std::string text = "  of the operations of " + figures.label.text + " in windows " +
+    std::string text = "  of the operations of " + figures.label.text + " in timed spans " +
                        percent_text(*gpu.coverage) + " have device times";
     if (!figures.is_known() || !gpu.open_share) return text;
     const double inferred = gpu.inferred_share.value_or(0);
     if (inferred > 0)
-        text += "; the others are inferred to have run for " + percent_text(inferred) +
-                " of that time, and ran alone for at most " + percent_text(*gpu.open_share) + " of the rest";
+        text += "; the others took " + percent_text(inferred) + " of that time (inferred), and at most " +
+                percent_text(*gpu.open_share) + " more alone";
     else
         text += "; the others ran alone for at most " + percent_text(*gpu.open_share) + " of that time";
     return text;

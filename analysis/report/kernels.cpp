@@ -206,12 +206,15 @@ std::string tflops_text(const ProductFigures& products) {
 
 void write_table(const std::vector<Row>& rows, const Classes& classes, std::optional<double> steps,
                  const std::string& basis, Report& report) {
+    const std::vector<Row> shown_rows = added_up(rows);
+    // Of kernels below these nobody sees it.
+    const auto last = shown_rows.begin() + static_cast<ptrdiff_t>(std::min(kMostRows, shown_rows.size()));
     const bool has_products =
-        std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.products.is_known(); });
+        std::any_of(shown_rows.begin(), last, [](const Row& row) { return row.products.is_known(); });
     std::vector<std::vector<std::string>> table = {
         {"  by name" + basis, "ran", steps ? "a step" : "total", "share", "precision", "tensor cores"}};
     if (has_products) table.front().push_back("TFLOP/s");
-    for (const Row& row : added_up(rows)) {
+    for (const Row& row : shown_rows) {
         const auto share = share_of_row(row, classes);
         auto ns = whole_ns(row, classes);
         if (ns && steps) ns = std::round(*ns / *steps);

@@ -22,13 +22,14 @@ constexpr Why kWhys[] = {
      "operators are not told by this export: PyTorch tells them under torch.autograd.profiler.emit_nvtx(), "
      "and `gpushim import kineto` reads them from a profile that PyTorch made"},
     {"xplane", "an XPlane file does not tell which operator launched a kernel"},
-    {"",
-     "operators, modules and tensors are not seen by a preload: `gpushim import kineto` reads them from a "
-     "profile that PyTorch made"},
-    {nullptr, "no kernel is known to be of an operator; a profile that PyTorch made tells them"}};
+    {"gpushim",
+     "not recorded: a preloaded library does not see operators, modules and tensors. `gpushim import kineto` "
+     "reads them from a profile that PyTorch made"},
+    {nullptr,
+     "none of these traces tells which operator launched a kernel; a profile that PyTorch made does"}};
 
 const char* why_none(const ReportSource& source) {
-    const std::string from = source.text("sources").value_or("");
+    const std::string from = source.text("sources").value_or("gpushim");
     const auto why = std::find_if(std::begin(kWhys), std::end(kWhys) - 1,
                                   [&](const Why& one) { return from == one.source; });
     return why->text;

@@ -39,7 +39,7 @@ void write(const ReportSource& source, Report& report) {
     if (mixed.step() && mixed.number(0) > 0)
         report.line("STREAMS    " + count_text(mixed.number(0)) + " of mixed use on " +
                     count_text(mixed.number(1)) + (mixed.number(1) == 1 ? " GPU" : " GPUs") +
-                    ": kernels, copies and communication wait for each other there");
+                    ": kernels wait there for copies or communication, and these for kernels");
 }
 
 constexpr Section kSection = {"streams", write};

@@ -168,7 +168,8 @@ void write_trust_rows(const TrustRows& rows, bool all, Report& report, Facts& fa
                     "wait for it (GPUSHIM_LEGACY_EVENTS=0 avoids them)");
     for (size_t i = 0; i < rows.refusals.size() && i < kMostRefusals; ++i) {
         const TrustRows::Refusal& refusal = rows.refusals[i];
-        report.line("note    " + refusal.rank + ": device times: " +
+        const bool says_of_what = refusal.why.find("device times") != std::string::npos;
+        report.line("note    " + refusal.rank + (says_of_what ? ": " : ": device times: ") +
                     for_terminal(refusal.api.empty() ? refusal.why : refusal.api + ": " + refusal.why));
     }
     for (size_t i = 0; i < rows.unanswered.size() && i < kMostRefusals; ++i) {

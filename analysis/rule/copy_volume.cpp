@@ -15,6 +15,11 @@ constexpr const char* kBatches =
 // Of a second without steps: below that these may be the copies of a start.
 constexpr double kFills = 0.5, kSecondNs = 1e9;
 
+// Nothing tells whether they are a batch: weights may come so, too.
+constexpr Heading kOfRun = {"copy-bound", "Large copies to the device",
+                            "the GPU waits for copies from the host",
+                            "smaller types, copies ahead of their use, or data that stays on the GPU"};
+
 std::optional<Finding> look(const Situation& run) {
     const Work copies = run.has_steps() ? copies_where(run, kBatches) : copies_of_run_where(run, kBatches);
     if (copies.ns <= 0) return {};
@@ -26,6 +31,7 @@ std::optional<Finding> look(const Situation& run) {
     found.gain = copies.shorter_by(factor("narrower_copy"), run);
     found.confidence = 0.7;
     found.evidence = copies.evidence;
+    if (!run.has_steps()) found.heading = &kOfRun;
     return found;
 }
 

@@ -131,8 +131,8 @@ Period found(const Reading& reading, const std::vector<Trial>& trials, const Cou
             "one in " + std::to_string(lag) + " stretches from " + in_words(period.anchor) +
             " to the next is different: no optimizer kernel or collective shows whether it ends a step");
     if (hides_finer(reading, trials))
-        return refused("the repeating part from " + in_words(period.anchor) +
-                       " to the next consists of similar stretches, but these alone are not regular enough");
+        return refused("where a step begins is not sure: from " + in_words(period.anchor) +
+                       " to the next, similar stretches come several times, but not regularly");
     if (is_one_of_several_copies(reading))
         return refused(
             "the same copy occurs several times in the repeating part: no optimizer kernel or sync shows "

@@ -161,7 +161,8 @@ class BusyReport(cli.Case):
                     self.assertEqual(few in self.report(), refused)
                 # One of the copies is in the window, too.
                 self.assertAlmostEqual(gpu["coverage"], timed / 101)
-                said = f"of the operations of rank 0 in windows {100 * timed / 101:.1f} % have device times"
+                share = f"{100 * timed / 101:.1f} %"
+                said = f"of the operations of rank 0 in timed spans {share} have device times"
                 self.assertEqual(said in self.report(), marked)
 
     def test_views_show_how_sure_each_row_is(self):

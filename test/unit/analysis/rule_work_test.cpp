@@ -217,6 +217,19 @@ TEST_CASE("the batch on its way is worth a smaller type", "[rule][rule_work]") {
     CHECK(with_batch(2 * kMs).said() == "copy_volume");  // it recurs, but it is the batch
 }
 
+// Weights come from the host as batches do: without steps nothing tells them apart.
+TEST_CASE("large copies of a run without steps are not said to be a batch", "[rule][rule_work]") {
+    RunRows run;
+    run.rank(0, "none").steps(0, {.ran = {{kCompute, 4 * kMs}, {kH2d, 16 * kMs}}}, 100);
+    add(run, Copies{.blocks_ns = 16 * kMs, .timed = 100, .steps = 100});
+    const Finding found = run.look("copy_volume").value();
+    REQUIRE(found.heading != nullptr);
+    CHECK(std::string(found.heading->lead).find("batch") == std::string::npos);
+    RunRows stepped = busy_run(2 * kMs);
+    add(stepped, Copies{.blocks_ns = 2 * kMs});
+    CHECK(stepped.look("copy_volume").value().heading == nullptr);
+}
+
 TEST_CASE("copies besides the batch that recur are named", "[rule][rule_work]") {
     const auto with_others = [](int64_t alone_ns, int64_t steps) {
         RunRows run = busy_run(alone_ns);
