@@ -15,6 +15,7 @@ namespace {
 
 constexpr int32_t kTogether = 4;  // buckets of the histogram that are one bar: a quarter of a power of two
 constexpr size_t kMostRows = 100;
+constexpr int64_t kFew = 20;  // of fewer, bars show chance
 
 // Of all GPUs together; what is below 1 ns is in no bar.
 std::vector<BarChart::Bar> bars_of(const Database& run, const std::string& what, int64_t& count) {
@@ -40,6 +41,11 @@ Markup histogram_of(const Database& run, const char* what, const char* title, si
     int64_t count = 0;
     chart.bars = bars_of(run, what, count);
     if (count == 0) return missing(std::string(title) + ": " + none);
+    if (count < kFew)
+        return paragraph(
+            title + std::string(": ") + count_text(count) +
+                (count == 1 ? " is recorded, too few to draw." : " are recorded, too few to draw."),
+            "rest");
     chart.words = {std::string("histogram-") + what, title + std::string(", of ") + count_text(count),
                    "Share of each duration. The axis is logarithmic."};
     for (char& letter : chart.words.id)

@@ -1,4 +1,5 @@
 // What to do next, with what it is predicted to save and the rows it was read from.
+#include <limits>
 #include <map>
 #include <set>
 
@@ -7,6 +8,7 @@
 #include "../kernel/short_name.h"
 #include "../report/facts.h"
 #include "../text/units.h"
+#include "../text/width.h"
 #include "../to_int64.h"
 #include "figures.h"
 #include "part.h"
@@ -67,7 +69,7 @@ std::string span_name(const PageInput& input, const std::string& table, int64_t 
                                                         : "SELECT name FROM kernel WHERE rowid = ?1");
     row.bind(1, rowid);
     if (!row.step() || row.is_null(0)) return "";
-    return table == "gap" ? row.text(0) : input.source.name("kernel", row.text(0));
+    return table == "gap" ? row.text(0) : shown(input.source.short_kernel_name(row.text(0)));
 }
 
 Markup link_to(const std::string& part, const std::string& words, const std::string& find = {}) {
@@ -88,9 +90,10 @@ Markup places_of(const PageInput& input, const Json& finding) {
                 links += link_to(place.part, place.words);
             }
         const std::string span = span_name(input, table, to_int64(row["rowid"].amount().value_or(0)));
-        if (!span.empty() && seen.insert("span " + span).second) {
+        const std::string words = "timeline: " + cut_in_the_middle(span, kWidestKernel);
+        if (!span.empty() && seen.insert(words).second) {
             links += " ";
-            links += link_to("timeline", "timeline: " + cut_short_name(span), span);
+            links += link_to("timeline", words, span);
         }
     }
     if (links.empty()) return {};
@@ -136,6 +139,18 @@ Markup rest_of(const PageInput& input, const char* kind, const char* heading) {
     return all;
 }
 
+bool is_by_gain(const PageInput& input) {
+    double last = std::numeric_limits<double>::infinity();
+    for (const Json& finding : input.of("findings").items()) {
+        if (finding["kind"].words() != "gain") continue;
+        const double sum =
+            finding["gain_low_ns"].amount().value_or(0) + finding["gain_high_ns"].amount().value_or(0);
+        if (sum > last) return false;
+        last = sum;
+    }
+    return true;
+}
+
 Markup write(const PageInput& input) {
     const std::string per = input.of("steps")["median_ns"].is_null() ? "second" : "step";
     if (!input.of("findings_why").is_null())
@@ -143,8 +158,14 @@ Markup write(const PageInput& input) {
     Markup gains;
     for (const Json& finding : input.of("findings").items())
         if (finding["kind"].words() == "gain") gains += finding_of(input, finding, per);
-    Markup all = gains.empty() ? paragraph("Nothing that is worth 3 % of a " + per + " was found.")
-                               : element("ol", {{"class", "findings"}}, gains);
+    Markup all;
+    if (!is_by_gain(input))
+        all += paragraph(
+            "Of gains that are alike, what is changed more easily comes first: input, one GPU, its kernels, "
+            "then several GPUs.",
+            "soft");
+    all += gains.empty() ? paragraph("Nothing that is worth 3 % of a " + per + " was found.")
+                         : element("ol", {{"class", "findings"}}, gains);
     all += rest_of(input, "no_gain", "No gain expected");
     all += rest_of(input, "note", "Notes");
     return all;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../chart/page.h"
+#include "../idle/cause.h"
 #include "../report/facts.h"
 #include "../text/units.h"
 #include "../to_int64.h"
@@ -16,6 +17,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr double kGood = 0.8, kBad = 0.5;  // of a GPU's time, productive
+constexpr double kUneven = 0.1;            // a mean step is so far from the median
 
 Card step_card(const PageInput& input) {
     const Json& steps = input.of("steps");
@@ -26,9 +28,12 @@ Card step_card(const PageInput& input) {
                 "95 of 100 come within " + duration_of(tokens["p95_ns"]) + "; " +
                     count_of_json(steps["count"]) + " iterations"};
     if (steps["count"].amount() == 1) return {"Step", duration_of(steps["median_ns"]), "the only one"};
+    const auto ratio = times_of(steps["mean_ns"], steps["median_ns"]);
+    const std::string mean =
+        ratio && std::abs(*ratio - 1) > kUneven ? duration_of(steps["mean_ns"]) + " on average; " : "";
     return {"Step, median", duration_of(steps["median_ns"]),
-            "95 of 100 take at most " + duration_of(steps["p95_ns"]) + "; " + count_of_json(steps["count"]) +
-                " steps"};
+            mean + "95 of 100 take at most " + duration_of(steps["p95_ns"]) + "; " +
+                count_of_json(steps["count"]) + " steps"};
 }
 
 // No card for what nobody gave a key for: samples, operations, money.
@@ -93,7 +98,7 @@ Card idle_card(const PageInput& input) {
     for (const auto& [cause, ns] : by_cause)
         if (ns > 0 && (largest.empty() || ns > by_cause[largest])) largest = cause;
     return {"Idle, all GPUs", percent_text(*idle / *all),
-            (largest.empty() ? "" : "largest cause " + largest + "; ") +
+            (largest.empty() ? "" : "largest cause: " + std::string(said_of(largest)) + "; ") +
                 shown_by([](double hours) { return coordinate(std::round(hours * 10) / 10); },
                          cost["idle_gpu_hours_per_day"]) +
                 " GPU-hours a day at this rate"};

@@ -71,8 +71,10 @@ CallWords::CallWords(const ReportSource& source, const RankInStep& rank)
       has_lines_(is_any(source, rank, "line_id IS NOT NULL")) {}
 
 std::string CallWords::name(const KeptCall& call) const {
-    const std::string kernel = source_.name("kernel", call.kernel);
-    return kernel.empty() ? usual_name(call) : kernel;
+    if (call.kernel.empty()) return usual_name(call);
+    const auto [found, is_new] = short_names_.try_emplace(call.kernel);
+    if (is_new) found->second = shown(source_.short_kernel_name(call.kernel));
+    return found->second.empty() ? usual_name(call) : found->second;
 }
 
 // "Called by cuLaunchKernel at 812 us, in 3.10 us; began 400 us after that, ±2 us."
@@ -108,7 +110,10 @@ std::vector<std::string> CallWords::details(const KeptCall& call) const {
     const std::string range = !call.range.empty() ? source_.name("range", call.range)
                               : has_ranges_       ? "none of this time"
                                                   : "not recorded";
-    return {where(call), called(call), "range: " + range, "Python: " + line(call)};
+    std::vector<std::string> all = {where(call), called(call), "range: " + range, "Python: " + line(call)};
+    if (const std::string full = source_.name("kernel", call.kernel); !full.empty() && full != name(call))
+        all.insert(all.begin(), full);
+    return all;
 }
 
 }  // namespace gpushim::analysis

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 
 #include "kept_step.h"
 
@@ -27,7 +28,7 @@ Query kept_operations(const ReportSource& source, const RankInStep& rank);
 class CallWords {
   public:
     CallWords(const ReportSource& source, const RankInStep& rank);
-    std::string name(const KeptCall& call) const;
+    std::string name(const KeptCall& call) const;  // of a kernel as in the report's table
     std::vector<std::string> details(const KeptCall& call) const;
 
   private:
@@ -38,6 +39,7 @@ class CallWords {
     const ReportSource& source_;
     const RankInStep& rank_;
     bool has_ranges_, has_lines_;
+    mutable std::unordered_map<std::string, std::string> short_names_;  // each is made once
 };
 
 }  // namespace gpushim::analysis

@@ -71,10 +71,14 @@ Markup classes_of(const Json& classes) {
     if (classes["tensor_core_share"].is_null())
         return paragraph("By their names no kernel is a matrix product or a convolution.");
     std::string text = "Matrix products and convolutions are " + share_of_json(classes["eligible_share"]) +
-                       " of kernel time; " + share_of_json(classes["tensor_core_share"]) +
-                       " of that runs on tensor cores";
-    if (classes["tensor_core_unknown_share"].amount().value_or(1) > 0)
-        text += ", and for " + share_of_json(classes["tensor_core_unknown_share"]) + " this is not known";
+                       " of kernel time; ";
+    const double unknown = classes["tensor_core_unknown_share"].amount().value_or(1);
+    if (unknown >= 1)
+        text += "whether they run on tensor cores their names do not tell";
+    else
+        text += share_of_json(classes["tensor_core_share"]) + " of that runs on tensor cores";
+    if (unknown > 0 && unknown < 1)
+        text += ", and of " + share_of_json(classes["tensor_core_unknown_share"]) + " names do not tell it";
     return paragraph(text + ". Kernels in fp16 or bf16 are " +
                      share_of_json(classes["half_precision_share"]) +
                      " of kernel time. All of this is inferred from names.");
@@ -89,6 +93,15 @@ Markup left_out_of(const Json& classes) {
         " of launches are of kernels that were rarely timed; the shares leave these kernels out.");
 }
 
+constexpr const char* kOfProducts =
+    "TFLOP/s, and bytes of matrices in a second, are of products that cuBLAS was asked for outside of CUDA "
+    "graphs. A dash: none of them with device times is of that kernel. What cuDNN and other libraries "
+    "compute is "
+    "not recorded.";
+constexpr const char* kOfGraphs =
+    "TFLOP/s of single kernels are not recorded: no product of cuBLAS outside of CUDA graphs has device "
+    "times.";
+
 // Of timed products of cuBLAS; what others do is not known.
 void add_product_columns(PageTable& table) {
     table.alignment += "rr";
@@ -101,15 +114,30 @@ void add_products(const Json& kernel, std::vector<TableCell>& row) {
     row.push_back(bytes ? TableCell(rate_text(*bytes), *bytes) : TableCell(kNotThere));
 }
 
+bool has_products_of(const PageInput& input) {
+    const std::vector<Json>& kernels = input.of("kernels").items();
+    return std::any_of(kernels.begin(), kernels.end(),
+                       [](const Json& kernel) { return !kernel["flops_per_s"].is_null(); });
+}
+
+std::optional<double> mean_of(const Json& kernel) {
+    const auto sum = kernel["sum_ns"].amount(), timed = kernel["timed"].amount();
+    return sum && timed.value_or(0) > 0 ? std::optional(*sum / *timed) : std::nullopt;
+}
+
 Markup table_of(const PageInput& input) {
     const std::vector<Json>& kernels = input.of("kernels").items();
+    // What a step takes is of all launches, a total only of those that were timed.
+    const bool are_steps = std::any_of(kernels.begin(), kernels.end(),
+                                       [](const Json& kernel) { return !kernel["per_step_ns"].is_null(); });
+    const char* const took = are_steps ? "per_step_ns" : "sum_ns";
     PageTable rows = {"Kernels",
-                      "lrrrlll",
-                      {"kernel", "ran", "total", "share", "family", "precision", "tensor cores"},
+                      "lrrrrlll",
+                      {"kernel", "ran", are_steps ? "a step" : "timed, total", "each, mean", "share",
+                       "family", "precision", "tensor cores"},
                       {},
                       ""};
-    const bool has_products = std::any_of(
-        kernels.begin(), kernels.end(), [](const Json& kernel) { return !kernel["flops_per_s"].is_null(); });
+    const bool has_products = has_products_of(input);
     if (has_products) add_product_columns(rows);
     if (kernels.size() > kMostRows)
         rows.rest = "Those " + std::to_string(kMostRows) + " of " +
@@ -117,11 +145,11 @@ Markup table_of(const PageInput& input) {
                     " that take the most time; report --json has all of them.";
     for (const Json& kernel : kernels) {
         if (rows.rows.size() == kMostRows) break;
-        const auto sum = kernel["sum_ns"].amount(), share = kernel["share"].amount(),
-                   count = kernel["count"].amount();
+        const auto share = kernel["share"].amount(), count = kernel["count"].amount();
         rows.rows.push_back({element("code", {}, shown(kernel["name"].words())),
                              TableCell(count_of_json(kernel["count"]), count.value_or(0)),
-                             sum && share ? TableCell(duration_text(*sum), *sum) : TableCell(kNotThere),
+                             share ? cell_by(duration_text, kernel[took]) : TableCell(kNotThere),
+                             cell_by(duration_text, mean_of(kernel)),
                              share ? TableCell(percent_text(*share), *share) : TableCell(kNotThere),
                              kernel["family"].words(), kernel["precision"].words(),
                              kernel["tensor_core"].words()});
@@ -136,7 +164,12 @@ Markup write(const PageInput& input) {
     all += left_out_of(input.of("kernel_classes"));
     const StackedBars chart = chart_of(input);
     if (!chart.bars.empty()) all += figure(chart.words, stacked_bars(chart));
-    all += folded("As a table", table_of(input));
+    Markup rows = table_of(input);
+    if (has_products_of(input))
+        rows += paragraph(kOfProducts, "rest");
+    else if (!input.of("flops")["product_tflops_per_gpu"].is_null())
+        rows += paragraph(kOfGraphs, "rest");
+    all += folded("As a table", rows);
     return all;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "../idle/cause.h"
 #include "../report/gpu_label.h"
 #include "../text/units.h"
 #include "kept_call.h"
@@ -138,8 +139,9 @@ std::vector<TimelineRow> idle_rows(const ReportSource& source, const RankInStep&
     while (rows.step()) {
         Track& track = tracks[rows.number(0)];
         track.row.is_outlined = true;
-        track.add(rows.real(2) + static_cast<double>(rank.offset_ns), rows.real(3), TimelineColour::other,
-                  rows.text(1));
+        TimelineSpan& span = track.add(rows.real(2) + static_cast<double>(rank.offset_ns), rows.real(3),
+                                       TimelineColour::other, rows.text(1));
+        if (const std::string words = said_of(rows.text(1)); !words.empty()) span.details = {words};
     }
     for (auto& [gpu_id, track] : tracks)
         track.row.label = tracks.size() > 1 ? "idle, " + labels.at(gpu_id).text : "idle, longest";

@@ -49,6 +49,17 @@ std::vector<Point> outliers_of(std::vector<Point> points, double median, double 
     return points;
 }
 
+// What a point is: of one rank and one step there is nothing to be the mean of.
+const char* name_of_points(const std::vector<Point>& points) {
+    const bool are_ranges = std::any_of(points.begin(), points.end(),
+                                        [](const Point& point) { return point.least < point.most; });
+    const bool are_several = std::any_of(points.begin(), points.end(),
+                                         [](const Point& point) { return point.first < point.last; });
+    if (!are_ranges) return "a step";
+    return are_several ? "mean; shaded from the fastest to the slowest"
+                       : "mean of the ranks; shaded from the fastest to the slowest";
+}
+
 LineChart chart_of(const std::vector<Point>& points, const std::vector<Point>& outliers, const Json& steps) {
     LineChart chart;
     chart.words = {"step-time", "Step time",
@@ -58,7 +69,7 @@ LineChart chart_of(const std::vector<Point>& points, const std::vector<Point>& o
                        count_axis(static_cast<double>(outliers.size())) + " are marked as far longer."};
     chart.x = {"step", count_axis, false, false, false, true};
     chart.y = {"", duration_text, false, true};
-    LineSeries mean = {"mean of the ranks; shaded from the fastest to the slowest", 0, {}};
+    LineSeries mean = {name_of_points(points), 0, {}};
     LineSeries marked = {"far longer", 3, {}, false};
     for (const Point& point : points) {
         const double x = static_cast<double>(point.first + point.last) / 2;

@@ -16,15 +16,27 @@ namespace {
 
 constexpr size_t kMostRows = 100;
 
-// The lines above the report's first empty one say where events went, what ran and what device times are
-// worth.
+// The lines above the report's first empty one say what the figures are worth. What the page's head has of
+// them is not said again.
 Markup first_lines(const PageInput& input) {
     std::vector<std::string> lines;
     for (const std::string& line : as_text(input.report)) {
         if (line.empty()) break;
-        lines.push_back(line);
+        const std::string words = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+        if (line.starts_with(' ') && !lines.empty())
+            lines.back() += " " + words;
+        else
+            lines.push_back(words);
     }
-    return preformatted(lines);
+    Markup all;
+    for (const std::string& line : lines) {
+        if (line.starts_with("TRUST "))
+            all += paragraph("Evidence is " + line.substr(line.find_first_not_of(' ', 6)) + ".");
+        else if (!line.starts_with("VERDICT ") && !line.starts_with("STEP ") &&
+                 !line.starts_with("EVIDENCE "))
+            all += paragraph(line);
+    }
+    return all;
 }
 
 Markup ledger_of(const Json& ledger) {

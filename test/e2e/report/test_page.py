@@ -34,10 +34,10 @@ class Page(cli.Case):
         self.gpushim("report", *words, "--html", place)
         return place.read_text(encoding="utf-8")
 
-    def run_of(self, workload, run):
+    def run_of(self, workload, run, steps=20):
         """A training loop on the box, in stepped time, analysed."""
         knobs = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%"}
-        done = self.traced("python3", WORKLOADS, workload, "20", **knobs)
+        done = self.traced("python3", WORKLOADS, workload, steps, **knobs)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.gpushim("analyze", *self.folder.glob("*.db"), "-o", run)
 
@@ -89,6 +89,68 @@ class Page(cli.Case):
                 part = text[text.index('<figure id="kernel-time"'):]
                 legend = part[part.index('<ul class="legend"'):]
                 self.assertIn(f"</svg>{words}</li></ul>", legend[:legend.index("</ul>") + 5])
+
+    def part(self, text, name):
+        begin = text.index(f'<section id="{name}"')
+        return html.unescape(text[begin:text.index("</section>", begin)])
+
+    def test_a_span_has_the_name_that_the_table_of_kernels_has(self):
+        run = self.folder / "run.db"
+        full = "void cutlass::Kernel2<cutlass_80_bf16_gemm_tn_align1>(cutlass_80_bf16_gemm_tn_align1::Params)"
+        self.gpushim("analyze", self.make(name=full), "-o", run)
+        part = self.timeline(run)
+        self.assertIn("<title>cutlass_80_bf16_gemm_tn_align1: ", part)
+        self.assertIn("void cutlass::Kernel2<cutlass_80_bf16_gemm_tn_align1>(", part)  # told by a click
+
+    def test_a_kernel_takes_in_a_step_what_the_report_says_however_few_of_its_launches_were_timed(self):
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run)
+        exporting.change(run, "UPDATE kernel SET timed = timed / 2, sum_ns = sum_ns / 2")
+        kernel = json.loads(self.gpushim("report", run, "--json").stdout)["kernels"][0]
+        self.assertLess(kernel["timed"], kernel["count"])
+        part = self.part(self.page(run), "kernels")
+        self.assertIn(">a step<", part)
+        for ns in (kernel["per_step_ns"], kernel["sum_ns"] / kernel["timed"]):
+            cell = re.search(rf'data-by="{ns:.0f}(\.\d+)?">([^<]+)<', part)
+            self.assertTrue(cell, ns)
+        self.assertNotIn(f'data-by="{kernel["sum_ns"]}"', part)
+
+    def test_of_few_launches_no_histogram_is_drawn(self):
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run)
+        self.assertIn('id="histogram-kernel"', self.page(run))
+        exporting.change(run, "DELETE FROM histogram WHERE what = 'kernel' AND rowid NOT IN"
+                              " (SELECT rowid FROM histogram WHERE what = 'kernel' LIMIT 1);"
+                              " UPDATE histogram SET count = 19 WHERE what = 'kernel'")
+        text = self.page(run)
+        self.assertNotIn('id="histogram-kernel"', text)
+        self.assertIn("How long kernels ran: 19 are recorded, too few to draw.", text)
+        exporting.change(run, "UPDATE histogram SET count = 20 WHERE what = 'kernel'")
+        self.assertIn('id="histogram-kernel"', self.page(run))
+
+    def test_the_head_is_not_said_again_where_trust_is(self):
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run)
+        part = self.part(self.page(run), "trust")
+        self.assertIn("<p>Evidence is good: all operations timed", part)
+        for word in ("VERDICT", "STEP", "<pre"):
+            self.assertNotIn(word, part)
+
+    def test_a_cause_is_told_in_words(self):
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run)
+        text = html.unescape(self.page(run))
+        self.assertIn("largest cause: the host waited before the input copy; ", text)
+        self.assertRegex(text, r"<title>input_wait: [^<]*\nthe host waited before the input copy<")
+
+    def test_where_steps_are_uneven_the_card_has_their_mean(self):
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run, 40)
+        self.assertNotIn(" on average; 95 of 100", self.page(run))
+        exporting.change(run, "UPDATE step SET dur_ns = 90 * dur_ns WHERE number = 20")
+        text = self.page(run)
+        self.assertRegex(text, r"Step, median</dt>.*?[\d.]+ ms on average; 95 of 100")
+        self.assertIn("</svg>a step</li>", self.part(text, "steps"))  # of one rank it is no mean
 
     def timeline(self, run):
         text = self.page(run)
