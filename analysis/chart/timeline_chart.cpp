@@ -28,7 +28,7 @@ struct LineRoom {
     double right() const { return room.width - kLineRight; }
     size_t heading_letters() const { return room.letters(1, kLineLetter); }
 };
-constexpr LineRoom kOnDesk = {kDesk, 116, 15, 1200, 300}, kOnTelephone = {kTelephone, 96, 13, 400, 100};
+constexpr LineRoom kOnDesk = {kDesk, 116, 15, 1200, 300}, kOnTelephone = {kTelephone, 104, 13, 400, 100};
 
 struct Merged {
     TimelineSpan span;

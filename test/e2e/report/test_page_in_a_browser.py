@@ -203,7 +203,7 @@ class Timeline(cli.Case):
     SHOWN = "Array.from(document.querySelectorAll('.chart svg.moves')).filter(" \
             "e => e.closest('.chart').clientWidth > 0)"
 
-    def test_on_a_telephone_it_is_zoomed_by_buttons_and_told_by_a_touch_beside_a_thin_span(self):
+    def test_on_a_telephone_it_is_zoomed_by_buttons_and_told_by_a_touch_beside_a_span(self):
         with browser.Page(self.place, width=390) as page:
             self.assertEqual(page.ask("Array.from(document.querySelectorAll('.zoom, .says')).filter("
                                       "e => e.clientWidth > 0).length"), 2 * page.ask(f"{self.SHOWN}.length"))
@@ -211,8 +211,9 @@ class Timeline(cli.Case):
             x, y, words = page.ask(
                 f"(r => [r.x + r.width + 3, r.y + r.height / 2, r.words])(Array.from({self.SHOWN}[0]"
                 ".querySelectorAll('rect'), e => Object.assign(e.getBoundingClientRect(),"
-                " {words: e.textContent})).filter((r, i, all) => r.width < 2 && all.every(o => o === r ||"
-                " o.bottom < r.top || o.top > r.bottom || o.right < r.left - 9 || o.left > r.right + 9))[0])")
+                " {words: e.textContent})).filter((r, i, all) => r.right < innerWidth - 50 && all.every("
+                "o => o === r || o.bottom < r.top || o.top > r.bottom || o.right < r.right - 1"
+                " || o.left > r.right + 9))[0])")
             click = {"button": "left", "buttons": 1, "clickCount": 1}
             page.mouse("mousePressed", x, y, **click)
             page.mouse("mouseReleased", x, y, **click)

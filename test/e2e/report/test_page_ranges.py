@@ -93,7 +93,8 @@ class OwnRanges(preload.PreloadCase):
             self.assertNotIn(words, text)
 
     def test_of_several_threads_each_has_lanes(self):
-        text = re.sub(r'<div class="chart telephone">.*?</div>', "", self.page_of(load="load_beside();"))
+        text = re.sub(r'<div class="chart telephone">.*?</div>', "", self.page_of(load="load_beside();"),
+                      flags=re.S)
         labels = re.findall(r">ranges, (\w+)<", text)
         self.assertEqual(len(labels), 2 * 3)  # of a typical and of the worst step
         for of_step in (labels[:3], labels[3:]):
