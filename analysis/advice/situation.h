@@ -61,6 +61,7 @@ class Situation {
 
     // "of 20.0 ms a step"; what a gain is compared with where there are no steps: a second.
     std::string per() const { return has_steps() ? "step" : "second"; }
+    std::string each() const { return has_steps() ? "in every step" : "again and again"; }
     double counted(double whole_run) const;  // of all steps together, to one of them (or a second)
 
     // The host reads something small in every step and waits for it. Then what it does afterwards is that

@@ -13,8 +13,8 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.gain = waits->gain;
     found.title = "the loss is scaled dynamically, by its kernels' names: a copy of " +
-                  bytes_text(waits->read_bytes) + " to the host and a wait for it in every " + run.per() +
-                  ", " + duration_text(found.gain.high_ns) + " idle in gaps that waits caused";
+                  bytes_text(waits->read_bytes) + " to the host and a wait for it " + run.each() + ", " +
+                  duration_text(found.gain.high_ns) + " idle in gaps that waits caused";
     found.try_it = run.advice({"dynamic_loss_scale"});
     found.confidence = 0.7;
     found.evidence = std::move(waits->evidence);

@@ -20,10 +20,10 @@ std::optional<Finding> look(const Situation& run) {
     if (!waits || (waits->read && scales_loss_dynamically(run))) return {};
     Finding found;
     found.gain = waits->gain;
-    found.title = (waits->read ? "a copy of " + bytes_text(waits->read_bytes) +
-                                     " to the host and a wait for it in every "
-                               : "the host waits for the GPU in every ") +
-                  run.per() + ": " + duration_text(found.gain.high_ns) + " idle in gaps that waits caused";
+    found.title =
+        (waits->read ? "a copy of " + bytes_text(waits->read_bytes) + " to the host and a wait for it "
+                     : "the host waits for the GPU ") +
+        run.each() + ": " + duration_text(found.gain.high_ns) + " idle in gaps that waits caused";
     const bool is_number = waits->read && waits->read_bytes <= kOneNumber;
     const bool has_metrics = waits->read || run.ecosystem().python || run.ecosystem().has_framework();
     found.try_it = run.advice({is_number     ? "sync_every_step.number"

@@ -114,6 +114,12 @@ TEST_CASE("a program without a framework that reads nothing is not told of metri
     RunRows reads = idle_share("sync", 0.2);
     add_waits(reads, true);
     CHECK(reads.look("sync_every_step").value().heading == nullptr);
+    // Where no step was timed a gain is of a second, and nobody knows how often that is.
+    CHECK(reads.look("sync_every_step")->title.find("a wait for it in every step") != std::string::npos);
+    reads.change(
+        "UPDATE gpu_step SET step = -1 WHERE step = 0; DELETE FROM gpu_step WHERE step > 0;"
+        " UPDATE gap SET step = -1 WHERE step = 0; UPDATE activity SET step = -1 WHERE step = 0");
+    CHECK(reads.look("sync_every_step")->title.find("a wait for it again and again") != std::string::npos);
 }
 
 TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gpu]") {
