@@ -5,6 +5,7 @@
 
 #include "analysis/step/steps.h"
 #include "repeats.h"
+#include "step_tokens.h"
 
 namespace step_property_test {
 
