@@ -11,6 +11,7 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
       given_(given),
       basis_(std::move(basis)),
       what_if_(basis_),
+      usual_input_ns_(what_if_.usual_ns(kInputCauses)),
       ecosystem_(ecosystem_of(run)),
       serving_(run) {
     gpus_ = number("SELECT count(DISTINCT coalesce(uuid, CAST(gpu_id AS TEXT))) FROM gpu").value_or(0);
@@ -66,8 +67,7 @@ double Situation::counted(double whole_run) const {
 
 double Situation::input_ns(const GpuInStep& gpu) const {
     constexpr Causes kFollowed = {"input_cpu", "input_wait"};
-    return gpu.idle_ns({"input_loading"}) +
-           std::min(kUnusual * what_if_.usual_ns(kInputCauses), gpu.idle_ns(kFollowed));
+    return gpu.idle_ns({"input_loading"}) + std::min(kUnusual * usual_input_ns_, gpu.idle_ns(kFollowed));
 }
 
 double Situation::more_than_input_ns(const GpuInStep& gpu) const {

@@ -89,6 +89,7 @@ class Situation {
     Given given_;
     CountedSteps basis_;
     WhatIf what_if_;
+    double usual_input_ns_;  // rules ask for it in every step: once, because all steps say it
     Ecosystem ecosystem_;
     Serving serving_;
     int64_t gpus_ = 0, ranks_ = 0;

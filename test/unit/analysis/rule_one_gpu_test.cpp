@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "run_rows.h"
+#include "shim/failing_new.h"
 
 namespace rule_one_gpu_test {
 
@@ -220,6 +221,18 @@ TEST_CASE("that the loader was named once makes nothing else input", "[rule][rul
                   .idle = {{step == 8 ? "input_cpu" : "input_loading", step == 8 ? 40 * kMs : 100 * kUs}}});
     run.add("torch_step", {{"rank_id", int64_t{0}}, {"number", int64_t{3}}, {"dataloader_ns", 100 * kUs}});
     CHECK(run.said() == "step_gap");
+}
+
+// Of a run of many steps each is asked for: to look through all of them each time would take hours.
+TEST_CASE("what is usual in all steps is not worked out for each of them", "[rule][rule_one_gpu]") {
+    if (!FailingNew::kWorks) return;
+    RunRows run = idle_run("input_cpu", 2 * kMs);
+    const Situation situation(run.raw());
+    const FailingNew first(1);
+    double input_ns = 0;
+    for (const GpuInStep& gpu : situation.basis().rows()) input_ns += situation.input_ns(gpu);
+    CHECK(!first.has_failed());
+    CHECK(input_ns == RunRows::kSteps * 2e6);
 }
 
 TEST_CASE("what the host does after reading a number is the reading's", "[rule][rule_one_gpu]") {
