@@ -35,7 +35,7 @@ class ImportedTexts {
 };
 
 // Values by number, each once; kNobody where there is no room.
-template <class Value>
+template <class Value, size_t kMost = 65536>
 class ImportedSet {
   public:
     int32_t id(const Value& value) {
@@ -52,7 +52,6 @@ class ImportedSet {
     int64_t left_out() const { return left_out_; }
 
   private:
-    static constexpr size_t kMost = 65536;
     std::map<Value, int32_t> ids_;
     std::vector<Value> values_;
     int32_t last_ = -1;
@@ -86,6 +85,7 @@ struct ImportedCollective {
 struct ImportedNames {
     ImportedTexts apis, names;
     ImportedSet<ImportedStream> streams;
+    ImportedSet<int64_t, 256> devices;  // no host has as many GPUs: others are numbers of something else
     ImportedSet<ImportedShape> shapes;
     ImportedSet<ImportedCommunicator> communicators;
     ImportedSet<ImportedCollective> collectives;

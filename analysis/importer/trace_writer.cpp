@@ -49,6 +49,7 @@ struct TraceWriter::Impl {
           spans(place.parent_path(), bytes) {}
 
     int32_t thread(ImportedNumber id, int64_t start_ns);
+    int32_t stream(const ImportedStream& is);
     using Sizes = std::optional<std::array<int64_t, 3>>;
     int32_t shape(int32_t name, const Sizes& grid, const Sizes& block, ImportedNumber shared_bytes);
     int32_t collective(const ImportedArguments& said, int64_t& number);
@@ -91,6 +92,11 @@ int32_t TraceWriter::Impl::thread(ImportedNumber id, int64_t start_ns) {
     if (at >= names.thread_first_ns.size()) names.thread_first_ns.resize(at + 1, INT64_MAX);
     names.thread_first_ns[at] = std::min(names.thread_first_ns[at], start_ns);
     return number;
+}
+
+int32_t TraceWriter::Impl::stream(const ImportedStream& is) {
+    if (is.device && names.devices.id(*is.device) < 0) return ImportedRow::kNobody;
+    return names.streams.id(is);
 }
 
 int32_t TraceWriter::Impl::shape(int32_t name, const Sizes& grid, const Sizes& block,
@@ -147,7 +153,7 @@ void TraceWriter::call(const ImportedCall& call) {
     row.api = impl_->names.apis.id(name_of_api(call.api));
     row.thread = impl_->thread(call.thread, call.start_ns);
     row.flags = call.failed ? 2 : 0;
-    if (call.stream.stream) row.stream = impl_->names.streams.id(call.stream);
+    if (call.stream.stream) row.stream = impl_->stream(call.stream);
     row.number = call.event.value_or(kNotThere);
     if (!call.kernel.empty()) row.name = impl_->shape(impl_->names.names.id(call.kernel), {}, {}, {});
     impl_->asked.add(row);
@@ -173,7 +179,7 @@ void TraceWriter::work(const ImportedWork& work) {
     row.correlation = correlation_of(work.correlation);
     row.start_ns = work.start_ns;
     row.ran_ns = work.duration_ns;
-    row.stream = impl_->names.streams.id(work.stream);
+    row.stream = impl_->stream(work.stream);
     row.number = work.bytes.value_or(kNotThere);
     row.direction = work.direction;
     row.sides = static_cast<uint8_t>(work.source + 8 * work.target);
@@ -193,7 +199,7 @@ void TraceWriter::waited_for(int64_t correlation, const ImportedStream& stream) 
     ImportedRow row;
     row.what = ImportedWhat::target;
     row.correlation = correlation_of(correlation);
-    row.stream = impl_->names.streams.id(stream);
+    row.stream = impl_->stream(stream);
     if (row.correlation != kNotThere) impl_->asked.add(row);
 }
 

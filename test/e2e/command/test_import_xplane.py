@@ -1,15 +1,12 @@
 """gpushim import xplane: the run that is made says what a file of TensorFlow's or JAX's profiler says."""
 import gzip
 import sqlite3
-import subprocess
-import sys
 import unittest
 
 import cli
+import importing
 import xplane_made
 
-PEAK = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")  # KiB
 BASE = 1_700_000_000_000_000_000
 
 
@@ -260,9 +257,7 @@ class Xplane(cli.Case):
         host.threads.lines[host.THREAD] += spans * 3000
         path = self.made(host)
         self.assertGreater(path.stat().st_size, 30_000_000)
-        done = subprocess.run([sys.executable, "-c", PEAK, cli.GPUSHIM, "import", "xplane", path, "-o",
-                               self.folder / "run.db"], check=True, capture_output=True, text=True)
-        self.assertLess(int(done.stdout), 300 * 1024)
+        self.assertLess(importing.peak_kib("xplane", path, self.folder / "run.db"), 300 * 1024)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,20 @@
 """Tests of `gpushim import`: what it makes of files that a test has written."""
 import sqlite3
+import subprocess
+import sys
 
 import cli
+
+# In a process of its own: a child's most memory begins with what its parent has.
+PEAK = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+
+
+def peak_kib(source, path, run):
+    """The most memory that importing a file takes."""
+    done = subprocess.run([sys.executable, "-c", PEAK, cli.GPUSHIM, "import", source, path, "-o", run],
+                          check=True, stdout=subprocess.PIPE, text=True)
+    return int(done.stdout)
 
 
 class Import(cli.Case):
