@@ -101,8 +101,7 @@ int run(const Arguments& arguments) {
     fs::create_directories(folder, error);
     if (error) throw Failure(folder.string() + ": " + error.message());
     const Imported imported = import_files(source, std::span(arguments.words_).subspan(1), folder);
-    const Recovery recovery(imported.traces);
-    Inputs inputs = open_traces(imported.traces, recovery);
+    Inputs inputs = open_traces(imported.traces, Recovery());
     if (!kept)  // people know the file that it was, and it is the same each time
         for (Trace& trace : inputs.traces) trace.path = imported.of_trace.at(trace.path.string());
     for (const std::string& note : inputs.notes) stderr_line(note);

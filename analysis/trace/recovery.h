@@ -16,6 +16,7 @@ namespace gpushim::analysis {
 
 class Recovery {
   public:
+    Recovery() = default;  // of traces that no process has written
     explicit Recovery(std::span<const std::string> traces_or_folders);
 
     std::filesystem::path file_of(const std::filesystem::path& trace) const;  // itself, or its copy

@@ -1,8 +1,11 @@
 """gpushim import kineto: the run that is made says what the trace says."""
 import json
+import shutil
 import sqlite3
+import subprocess
 import unittest
 
+import cli
 import importing
 import kineto_made
 
@@ -26,6 +29,14 @@ class Kineto(importing.Import):
             trace.call("cudaMalloc", at + 520_000, 5_000)
             trace.call("cudaFuncGetAttributes", at + 540_000, 1_000)
         return trace
+
+    def test_no_process_has_left_anything_of_another_tools_trace(self):
+        alone = self.folder / "gpushim"  # without the library, which recovers
+        shutil.copy(cli.GPUSHIM, alone)
+        trace = self.small().write(self.folder / "t.json.gz")
+        done = subprocess.run([alone, "import", "kineto", trace, "-o", self.folder / "run.db"], check=True,
+                              stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.stderr, "")
 
     def test_another_accelerators_work_is_said_not_to_be_read(self):
         trace = kineto_made.Trace()
