@@ -28,6 +28,7 @@ class ExternalSort {
         : folder_(std::move(folder)), most_(std::max<size_t>(chunk_bytes / sizeof(Record), 1)) {}
 
     void add(const Record& record) {
+        if (chunk_.empty()) chunk_.reserve(most_);  // memory that is not touched costs nothing, copies do
         chunk_.push_back(record);
         if (chunk_.size() == most_) spill();
     }

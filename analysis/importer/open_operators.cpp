@@ -19,8 +19,10 @@ void OpenOperators::open(int64_t thread, const ImportedRow& row) {
 // Operators in one that has a number have the same: the outermost is what the program called. One before it
 // that needs no gradient was given the same number.
 void OpenOperators::remember(int64_t thread, const ImportedRow& row, const std::vector<Open>& around) {
-    if (forward_.empty()) forward_.resize(kRemembered);
-    Forward& known = forward_[place_of(row.number, kRemembered)];
+    const size_t place = place_of(row.number, kRemembered);
+    std::unique_ptr<Block>& block = forward_[place / kBlock];
+    if (!block) block = std::make_unique<Block>();
+    Forward& known = (*block)[place % kBlock];
     const bool is_same = known.sequence == row.number;
     if (is_same && known.thread != thread) known.is_ambiguous = true;  // numbers are of a thread
     if (is_same && row.enter_ns < known.end_ns) return;
@@ -31,8 +33,11 @@ void OpenOperators::remember(int64_t thread, const ImportedRow& row, const std::
 }
 
 const OpenOperators::Forward* OpenOperators::forward_of(int64_t sequence) const {
-    if (forward_.empty() || sequence == kNotThere) return nullptr;
-    const Forward& known = forward_[place_of(sequence, kRemembered)];
+    if (sequence == kNotThere) return nullptr;
+    const size_t place = place_of(sequence, kRemembered);
+    const std::unique_ptr<Block>& block = forward_[place / kBlock];
+    if (!block) return nullptr;
+    const Forward& known = (*block)[place % kBlock];
     return known.sequence == sequence && !known.is_ambiguous ? &known : nullptr;
 }
 

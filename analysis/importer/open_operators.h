@@ -8,8 +8,10 @@
 // Memory is that of what is open, and of the last quarter of a million sequence numbers. One thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -36,7 +38,7 @@ class OpenOperators {
     bool empty() const { return open_.empty(); }
 
   private:
-    static constexpr size_t kRemembered = size_t{1} << 18;
+    static constexpr size_t kRemembered = size_t{1} << 18, kBlock = 4096;
     struct Open {
         int64_t end_ns, sequence;
         int32_t name;
@@ -50,8 +52,10 @@ class OpenOperators {
     void remember(int64_t thread, const ImportedRow& row, const std::vector<Open>& around);
     const Forward* forward_of(int64_t sequence) const;
 
+    using Block = std::array<Forward, kBlock>;
     std::unordered_map<int64_t, std::vector<Open>> open_;  // by thread, the innermost last
-    std::vector<Forward> forward_;                         // by sequence number, as far as there is room
+    // By sequence number, as far as there is room; blocks without a number that came are not there.
+    std::array<std::unique_ptr<Block>, kRemembered / kBlock> forward_;
 };
 
 }  // namespace gpushim::analysis

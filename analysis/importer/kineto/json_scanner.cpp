@@ -1,6 +1,7 @@
 #include "json_scanner.h"
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -22,17 +23,19 @@ constexpr std::array<Class, 256> kClasses = classes();
 
 Class class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 
-// Whether any of eight bytes is `c`.
-bool has(uint64_t bytes, char c) {
+// The top bit of the first of eight bytes that is `c`, perhaps those of later ones; 0: none is.
+uint64_t places_of(char c, uint64_t bytes) {
     constexpr uint64_t kOnes = 0x0101010101010101;
     const uint64_t differing = bytes ^ (kOnes * static_cast<unsigned char>(c));
-    return ((differing - kOnes) & ~differing & (kOnes << 7)) != 0;
+    return (differing - kOnes) & ~differing & (kOnes << 7);
 }
 
 const char* quote_or_backslash(const char* at, const char* end) {
+    static_assert(std::endian::native == std::endian::little);
     for (uint64_t bytes = 0; end - at >= 8; at += 8) {
         std::memcpy(&bytes, at, 8);
-        if (has(bytes, '"') || has(bytes, '\\')) break;
+        const uint64_t found = places_of('"', bytes) | places_of('\\', bytes);
+        if (found != 0) return at + std::countr_zero(found) / 8;
     }
     while (at < end && *at != '"' && *at != '\\') ++at;
     return at;

@@ -1,6 +1,7 @@
 #include "kineto_element.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <variant>
 
@@ -20,7 +21,7 @@ struct Argument {
     std::string_view key;
     Field field;
 };
-// By key, for binary search.
+// By key.
 constexpr Argument kArguments[] = {
     {"Addr", &KinetoEvent::address},
     {"Bytes", &KinetoEvent::bytes},
@@ -74,10 +75,29 @@ constexpr Argument kArguments[] = {
 static_assert(std::is_sorted(std::begin(kArguments), std::end(kArguments),
                              [](const Argument& a, const Argument& b) { return a.key < b.key; }));
 
+// Where to look for a key first: most elements have a dozen, and to search for each among all takes longer
+// than to read them.
+constexpr size_t kPlaces = 256;
+constexpr size_t place_of(std::string_view key) {
+    const auto byte = [&](size_t at) { return static_cast<size_t>(static_cast<unsigned char>(key[at])); };
+    return (key.size() * 7 + byte(0) * 31 + byte(key.size() / 2) * 5 + byte(key.size() - 1) * 3) % kPlaces;
+}
+constexpr std::array<const Argument*, kPlaces> kPlaceOfArgument = [] {
+    std::array<const Argument*, kPlaces> places{};
+    for (const Argument& argument : kArguments) {
+        size_t place = place_of(argument.key);
+        while (places[place] != nullptr) place = (place + 1) % kPlaces;
+        places[place] = &argument;
+    }
+    return places;
+}();
+
 const Argument* argument(std::string_view key) {
-    const auto* found = std::lower_bound(std::begin(kArguments), std::end(kArguments), key,
-                                         [](const Argument& a, std::string_view k) { return a.key < k; });
-    return found != std::end(kArguments) && found->key == key ? found : nullptr;
+    if (key.empty()) return nullptr;
+    size_t place = place_of(key);
+    while (kPlaceOfArgument[place] != nullptr && kPlaceOfArgument[place]->key != key)
+        place = (place + 1) % kPlaces;
+    return kPlaceOfArgument[place];
 }
 
 void read_arguments(JsonScanner& json, ValueReader& values, KinetoEvent& event) {
