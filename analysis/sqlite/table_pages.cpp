@@ -92,13 +92,19 @@ bool TablePages::read_header() {
     if (page_bytes_ < 512 || (page_bytes_ & (page_bytes_ - 1)) != 0) return false;
     usable_bytes_ = page_bytes_ - header[kReservedPlace];
     pages_ = static_cast<uint64_t>(bytes) / page_bytes_;
-    chunk_.resize(size_t{kPagesAtOnce} * page_bytes_ + kRoomBehind);
+    hold(1);  // most tables have no more
     return true;
+}
+
+void TablePages::hold(uint32_t pages) {
+    pages_at_once_ = pages;
+    chunk_.resize(size_t{pages} * page_bytes_ + kRoomBehind);
+    chunk_number_ = UINT64_MAX;
 }
 
 const uint8_t* TablePages::load(uint32_t page) {
     if (page == 0 || page > pages_) damaged();
-    const uint64_t chunk = (page - 1) / kPagesAtOnce;
+    const uint64_t chunk = (page - 1) / pages_at_once_;
     if (chunk != chunk_number_) {
         const int code =
             file_->pMethods->xRead(file_, chunk_.data(), static_cast<int>(chunk_.size() - kRoomBehind),
@@ -108,7 +114,7 @@ const uint8_t* TablePages::load(uint32_t page) {
             throw Failure(where_ + ": " + sqlite3_errstr(code), kUsage);
         chunk_number_ = chunk;
     }
-    return chunk_.data() + size_t{(page - 1) % kPagesAtOnce} * page_bytes_;
+    return chunk_.data() + size_t{(page - 1) % pages_at_once_} * page_bytes_;
 }
 
 bool TablePages::next_leaf() {
@@ -147,6 +153,7 @@ void TablePages::visit_children(const uint8_t* page, const uint8_t* places, uint
         to_visit_.push_back(four_bytes(page + place));
     }
     if (to_visit_.size() > pages_) damaged();
+    if (pages_at_once_ < kPagesAtOnce) hold(kPagesAtOnce);
 }
 
 void TablePages::read_cell(Record& record) {

@@ -52,6 +52,7 @@ class TablePages {
   private:
     TablePages(Query root, sqlite3_file* file, std::string where);
     bool read_header();
+    void hold(uint32_t pages);  // at once, from now on
     bool next_leaf();
     void read_cell(Record& record);
     const uint8_t* load(uint32_t page);
@@ -61,7 +62,7 @@ class TablePages {
     sqlite3_file* file_;
     std::string where_;
     int64_t first_key_ = INT64_MIN;
-    uint32_t page_bytes_ = 0, usable_bytes_ = 0;
+    uint32_t page_bytes_ = 0, usable_bytes_ = 0, pages_at_once_ = 0;
     uint64_t pages_ = 0, visited_ = 0;  // a tree that comes back to a page of its own has no end
     std::vector<uint32_t> to_visit_;    // the next one last
     std::vector<uint8_t> chunk_;        // some pages that follow each other

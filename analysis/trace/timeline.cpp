@@ -13,9 +13,8 @@ namespace gpushim::analysis {
 bool has_device_times(const Trace& trace) { return !trace.base.is_of_first_schema(); }
 
 Timeline::Timeline(const Trace& trace, CallsOf which, int64_t from_ns)
-    : gone_(dropped_spans(trace)), words_(words_of(trace.base)) {
+    : lanes_(lanes_of(trace.base)), gone_(dropped_spans(trace)), words_(words_of(trace.base)) {
     from_ns = std::max(from_ns, trace.from_ns);
-    read_lanes(trace.base);
     if (has_device_times(trace)) {
         read_windows(trace);
         read_clocks(trace);
@@ -28,17 +27,19 @@ Timeline::Timeline(const Trace& trace, CallsOf which, int64_t from_ns)
     table_ = next_table();
 }
 
-void Timeline::read_lanes(const Database& base) {
+std::vector<Lane> lanes_of(const Database& base) {
+    std::vector<Lane> lanes;
     constexpr int64_t kNonBlocking = 1;  // of a stream's flags
     Query query = base.prepare(
         "SELECT s.id, c.device_id, s.context_id, c.handle_id, s.kind, s.flags FROM stream s"
         " LEFT JOIN context c ON c.id = s.context_id ORDER BY s.id");
     while (query.step()) {
         const bool legacy = query.text(4) == "legacy";
-        lanes_.push_back({query.number(0), query.maybe(1).value_or(-1), query.maybe(2).value_or(-1),
-                          query.maybe(3).value_or(-1), legacy,
-                          !legacy && (query.number(5) & kNonBlocking) == 0});
+        lanes.push_back({query.number(0), query.maybe(1).value_or(-1), query.maybe(2).value_or(-1),
+                         query.maybe(3).value_or(-1), legacy,
+                         !legacy && (query.number(5) & kNonBlocking) == 0});
     }
+    return lanes;
 }
 
 namespace {

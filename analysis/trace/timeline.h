@@ -39,7 +39,6 @@ class Timeline {
         Interval span;
         int32_t lane;
     };
-    void read_lanes(const Database& base);
     void read_windows(const Trace& trace);
     void read_clocks(const Trace& trace);
     void read_gone(const Database& base);
@@ -61,5 +60,6 @@ class Timeline {
 };
 
 bool has_device_times(const Trace& trace);  // it is of a schema that has them
+std::vector<Lane> lanes_of(const Database& base);
 
 }  // namespace gpushim::analysis

@@ -19,10 +19,13 @@ constexpr int64_t kClocksApartNs = 10'000'000;
 constexpr const char* kMarkers =
     "SELECT enter_ns, thread_id, kind = 'push', coalesce(domain_id, -1), coalesce(name_id, -1) FROM marker"
     " WHERE kind IN ('push', 'pop') ORDER BY enter_ns";
+// By number first: there are few sums, and many launches to compare the names of.
 constexpr const char* kOperators =
-    "SELECT s.device_id, o.text, m.text, k.pass, f.text, count(*), sum(d.dur_ns)"
-    " FROM launch_operator k JOIN launch l ON l.enter_ns = k.enter_ns"
-    " JOIN launch_device d ON d.enter_ns = k.enter_ns JOIN v_stream s ON s.id = l.stream_id"
+    "WITH k AS (SELECT l.stream_id, k.operator_id, k.module_id, k.pass, k.forward_id, count(*) AS launches,"
+    " sum(d.dur_ns) AS ns FROM launch_operator k JOIN launch l ON l.enter_ns = k.enter_ns"
+    " JOIN launch_device d ON d.enter_ns = k.enter_ns GROUP BY 2, 3, 4, 5, 1)"
+    " SELECT s.device_id, o.text, m.text, k.pass, f.text, sum(k.launches), sum(k.ns)"
+    " FROM k JOIN v_stream s ON s.id = k.stream_id"
     " LEFT JOIN name o ON o.id = k.operator_id LEFT JOIN name m ON m.id = k.module_id"
     " LEFT JOIN name f ON f.id = k.forward_id GROUP BY 1, 2, 3, 4, 5";
 

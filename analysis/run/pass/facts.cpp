@@ -38,7 +38,7 @@ void read_gpus(TraceFacts& facts, int64_t& next_gpu_id) {
 }
 
 void read_lanes(TraceFacts& facts) {
-    facts.lanes = Timeline(*facts.trace).lanes();
+    facts.lanes = lanes_of(facts.trace->base);
     std::unordered_map<int64_t, std::string> names;
     // Where a stream's handle is in memory says nothing to anybody; small ones are numbers that traces of
     // other tools have.
