@@ -54,6 +54,17 @@ class TorchStep(cli.Case):
         trace.step(4, 4 * PERIOD, 810_000)
         self.assertEqual([row[0] for row in self.steps_of(trace)], [1, 2, 3])
 
+    def test_numbers_may_come_again(self):
+        """As where a program has started its profiler twice."""
+        trace = training(3)
+        for number in (1, 2, 3):
+            trace.step(number, (number + 3) * PERIOD, 810_000)
+            trace.kernel("ampere_sgemm_128x64_tn", (number + 3) * PERIOD + 400_000,
+                         (number + 3) * PERIOD + 410_000, 500_000)
+        steps = self.steps_of(trace)
+        self.assertEqual([row[0] for row in steps], [1, 2, 3, 1, 2, 3])
+        self.assertEqual([row[2] for row in steps], [500_000] * 6)
+
     def test_frames_count_for_nothing_and_ranges_for_code(self):
         trace = training(2)
         trace.add("python_function", "train.py(7): step", PERIOD, 1_500_000, PID, TID)
