@@ -293,6 +293,7 @@ NewestWindows read_newest_windows(const std::vector<fs::path>& traces, const std
         if (stop) return windows;
         all.push_back(make_facts(slice.trace, static_cast<int64_t>(all.size()), next_gpu_id, {}));
         find_steps(all.back());
+        all.back().only_within.reset();  // also what a GPU does between steps, and behind them
         collectives.read(all.back());
     }
     collectives.match();
