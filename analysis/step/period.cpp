@@ -191,12 +191,27 @@ std::string in_words(const Candidate& anchor) {
 
 namespace {
 
+// Where one of them shows how parameters are updated, those that are beside that are none; nor is one of a
+// part that trains nothing.
+bool leave_training(std::vector<Reading>& fitting) {
+    if (std::none_of(fitting.begin(), fitting.end(), is_beside_training)) return false;
+    std::vector<Reading> mostly;
+    std::copy_if(fitting.begin(), fitting.end(), std::back_inserter(mostly), [](const Reading& reading) {
+        return !is_beside_training(reading) && !is_beside_training_throughout(reading);
+    });
+    if (mostly.empty())
+        std::erase_if(fitting, is_beside_training_throughout);
+    else
+        fitting = std::move(mostly);
+    return true;
+}
+
 Period period_of(const std::vector<Trial>& trials, const Counted& counted) {
     std::vector<Reading> fitting;
     for (const Trial& trial : trials)
         if (const Reading reading = read(trial); fits(reading)) fitting.push_back(reading);
     if (fitting.empty()) return none_of(trials);
-    if (std::erase_if(fitting, is_beside_training) > 0 && fitting.empty())
+    if (leave_training(fitting) && fitting.empty())
         return refused("what repeats is beside the training: in most of it no parameters are updated");
     std::sort(fitting.begin(), fitting.end(), is_finer);
     return choose(fitting, trials, counted);

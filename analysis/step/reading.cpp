@@ -98,10 +98,11 @@ bool is_one_of_several_copies(const Reading& reading) {
 }
 
 bool updates_tell(const Reading& reading) {
-    constexpr double kMostly = 0.5;
-    const double one = reading.trial->share_with_one_update();
-    return reading.micro_steps == 1 && one >= kMostly &&
-           one + 1 - reading.trial->share_that_train() >= kNearlyAll;
+    constexpr double kMostly = 0.5, kSome = 0.1;  // of the pieces: a training, not one of what it trains
+    const Trial& trial = *reading.trial;
+    const double one = trial.share_with_one_update_between();
+    return reading.micro_steps == 1 && trial.share_that_train() >= kSome && one >= kMostly &&
+           one + 1 - trial.share_that_train_between() >= kNearlyAll;
 }
 
 // Micro-steps compute gradients, each of them.
@@ -109,6 +110,11 @@ bool is_beside_training(const Reading& reading) {
     constexpr double kMostly = 0.5;
     constexpr int64_t kFewest = 4;  // updates
     return reading.trial->updates() >= kFewest && reading.trial->share_that_train() < kMostly;
+}
+
+bool is_beside_training_throughout(const Reading& reading) {
+    constexpr double kMostly = 0.5;
+    return reading.trial->share_that_train_between() < kMostly;
 }
 
 // One kernel over and over is a loop of which each launch would be a step. Something else must begin it.

@@ -44,6 +44,9 @@ bool updates_tell(const Reading& reading);
 // Where it is known how parameters are updated, most of its pieces neither update them nor compute gradients:
 // moves of a player between two trainings, batches of evaluations.
 bool is_beside_training(const Reading& reading);
+// The same of those between the first that trains and the last, where parameters are updated at all: an
+// evaluation before a training, or behind it, is no other loop.
+bool is_beside_training_throughout(const Reading& reading);
 bool is_single_launch(const Trial& trial);
 
 bool is_finer(const Reading& a, const Reading& b);  // an order

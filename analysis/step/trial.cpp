@@ -72,7 +72,11 @@ void Trial::count_cues(const Tally& piece) {
     with_optimizers_ += piece.optimizers > 0;
     with_syncs_ += piece.syncs > 0;
     with_one_update_ += piece.updates == 1;
-    that_train_ += piece.gradients + piece.optimizers > 0;
+    if (piece.gradients + piece.optimizers > 0) {
+        ++that_train_;
+        if (first_that_trains_ < 0) first_that_trains_ = pieces_;
+        from_first_to_last_that_train_ = pieces_ + 1 - first_that_trains_;
+    }
     updates_ += piece.updates;
     optimizers_.next(piece.optimizers > 0);
     collectives_.next(piece.collectives > 0);

@@ -60,6 +60,10 @@ class Trial {
     double share_with_syncs() const { return share(with_syncs_); }
     double share_with_one_update() const { return share(with_one_update_); }
     double share_that_train() const { return share(that_train_); }  // have gradients, or an optimizer
+    // The same of those from the first that trains to the last: what is evaluated before or behind is no
+    // part.
+    double share_that_train_between() const { return that_train_ / between(); }
+    double share_with_one_update_between() const { return with_one_update_ / between(); }
     int64_t updates() const { return updates_; }
     double likeness() const { return share(alike_); }  // of pieces to the one before
     double share_in_common() const { return in_common_ / std::max(1.0, in_larger_); }  // as that, of launches
@@ -88,6 +92,7 @@ class Trial {
     void count_cues(const Tally& piece);
     void vote(const Tally& piece);
     void explain(Recent& piece, size_t lag);
+    double between() const { return std::max(1.0, static_cast<double>(from_first_to_last_that_train_)); }
     double share(double of) const { return pieces_ == 0 ? 0 : of / static_cast<double>(pieces_); }
 
     Candidate anchor_;
@@ -99,7 +104,7 @@ class Trial {
     int64_t before_ = 0, pieces_ = 0, votes_ = 0;
     double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, alike_ = 0;
     double with_one_update_ = 0, that_train_ = 0;
-    int64_t updates_ = 0;
+    int64_t updates_ = 0, first_that_trains_ = -1, from_first_to_last_that_train_ = 0;
     double in_common_ = 0, in_larger_ = 0;             // launches, of each two pieces in a row
     double after_first_ = 0, near_ = 0, as_long_ = 0;  // launches
     CueDistance optimizers_, collectives_;

@@ -74,6 +74,49 @@ TEST_CASE("moves of a player are no steps, rounds of moves and training are", "[
     CHECK(found.steps.size() <= 25);
 }
 
+TEST_CASE("an evaluation before all training, or behind it, is no loop beside it", "[step][update]") {
+    const auto of = [](int before, int behind, std::string_view step) {
+        MadeRun run = with_two_threads();
+        run.repeat("hklmns", before);
+        std::vector<int64_t> steps = run.repeat(step, 60), counted;
+        run.repeat("hklmns", behind);
+        const Steps found = find_steps(run.source(), {});
+        CHECK(found.source == "detected");
+        for (const Step& one : found.steps)
+            if (!trains_nothing(one) && !has_no_end(one)) counted.push_back(one.begin_ns);
+        if (behind == 0) steps.pop_back();
+        CHECK(counted == steps);
+    };
+    of(150, 0, "hklmnBqBrBos");
+    of(150, 0, "hklmnBqBrBqBrBqBros");
+    of(0, 150, "hklmnBqBrBos");
+    of(30, 100, "hklmnBqBrBos");
+}
+
+TEST_CASE("what was trained for a moment is not what a program is for", "[step][update]") {
+    MadeRun run = with_two_threads();
+    run.repeat("hklmnBqBrBos", 8);
+    run.repeat("hklmns", 2000);
+    CHECK(find_steps(run.source(), {}).steps.size() == 2008);
+}
+
+TEST_CASE("a player moves before it is trained", "[step][update]") {
+    const auto steps_of = [](int before, int moves, std::string_view training) {
+        MadeRun run = with_two_threads();
+        run.repeat("hklmnes", before);
+        for (int i = 0; i < 100; ++i) {
+            run.repeat("hklmnes", moves);
+            run.play(training);
+        }
+        const Steps found = find_steps(run.source(), {});
+        return found.source == "detected" ? found.steps.size() : 0;
+    };
+    CHECK(steps_of(200, 3, "hklmBBos") == 100);
+    // A step is first like two moves, which are none.
+    CHECK(steps_of(50, 2, "hklmBBos") == 100);
+    CHECK(steps_of(200, 3, "pklmBBos") == 100);
+}
+
 TEST_CASE("an optimizer within backward makes no step of each layer", "[step][update]") {
     MadeRun run = with_two_threads();
     for (int i = 0; i < 60; ++i) {
