@@ -24,13 +24,14 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
                   " LEFT JOIN v_gpu_total t ON t.gpu_id = g.gpu_id AND t.basis = 'slices'")
                   .value_or(0);
     all_steps_ = real("SELECT max(whole_steps) FROM v_run_steps").value_or(0);
-    // Until the host has done everything: it may be so far ahead that its steps are no measure of a GPU's.
-    each_step_ns_ =
+    // The host may be so far ahead that its steps are no measure of a GPU's.
+    const double host_ns = real("SELECT avg(dur_ns) FROM v_counted_step WHERE is_slice = 0").value_or(0);
+    const double kernels_ns =
         real(
-            "SELECT max(ns) FROM (SELECT 1.0 * (coalesce(r.last_ns, max(s.begin_ns + s.dur_ns))"
-            " - min(s.begin_ns)) / count(*) AS ns FROM v_counted_step s JOIN rank r ON r.rank_id ="
-            " s.rank_id WHERE s.is_slice = 0 GROUP BY s.rank_id)")
+            "SELECT max(ns) FROM (SELECT sum(1.0 * sum_ns / timed * (launches + coalesce(graph_launches, 0)))"
+            " AS ns FROM kernel WHERE timed > 0 GROUP BY gpu_id)")
             .value_or(0);
+    if (all_steps_ > 0) each_step_ns_ = std::max(host_ns, kernels_ns / all_steps_);
 }
 
 std::optional<double> Situation::real(std::string_view sql) const {

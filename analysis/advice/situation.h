@@ -95,7 +95,7 @@ class Situation {
     int64_t gpus_ = 0, ranks_ = 0;
     double run_ns_ = 0;
     double all_steps_ = 0;     // also parts of one
-    double each_step_ns_ = 0;  // of the time from the first that counts to the run's end
+    double each_step_ns_ = 0;  // the mean of those that count, timed or not
 };
 
 }  // namespace gpushim::analysis

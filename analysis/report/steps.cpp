@@ -33,7 +33,7 @@ std::string place_text(const ShownSteps& steps) {
 
 std::string no_update_text(const ShownSteps& steps) {
     const int64_t count = *steps.no_update_count;
-    return count_text(count) + (count == 1 ? " stretch" : " stretches") + " between them, " +
+    return count_text(count) + (count == 1 ? " stretch, " : " stretches, ") +
            duration_text(static_cast<double>(*steps.no_update_ns)) + " in all, " +
            (count == 1 ? "updates" : "update") + " no parameters (evaluations, or the like) and " +
            (count == 1 ? "is no step" : "are no steps");

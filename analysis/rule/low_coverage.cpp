@@ -48,7 +48,7 @@ void doubt_timed(const Situation& run, std::vector<Doubt>& doubts) {
     if (row.real(0) >= kTimed && !few_steps) return;
     doubts.push_back({few_steps ? count_text(row.number(2)) + " of " + count_text(row.number(3)) +
                                       " steps were timed from beginning to end" +
-                                      (row.number(4) != 0 ? ", and they are not like most steps" : "")
+                                      (row.number(4) != 0 ? ", and they are no sample of all" : "")
                                 : percent_of(row.real(0)) + " of the run was timed",
                       "Trace a longer run, or allow a larger share: GPUSHIM_BUDGET=5%.",
                       {"gpu", row.number(1)}});

@@ -17,7 +17,7 @@ constexpr double kFew = 1.5;  // of them in a step are no pattern
 const std::string kRecurs =
     "c.kind <> 'p2p' AND c.max_bytes > 4096"
     " AND c.steps * 10 >= 9 * (SELECT count(*) FROM v_recorded_step s JOIN gpu u ON u.rank_id = s.rank_id"
-    "                          WHERE u.gpu_id = c.gpu_id)";
+    "                          WHERE u.gpu_id = c.gpu_id AND NOT s.no_step)";
 const std::string kBesidesTheBatch =
     kRecurs +
     " AND c.rowid <> coalesce((SELECT b.rowid FROM copy_stat b WHERE b.gpu_id = c.gpu_id AND b.kind = 'h2d'"

@@ -27,6 +27,7 @@ void merge(std::vector<Row>& rows, Key key, Add add) {
 
 constexpr double kLike = 2;            // times as long, or as short
 constexpr double kFarMoreOften = 0.5;  // than among all
+constexpr double kMuch = 1.0 / 3;      // of the time in whole steps
 constexpr double kLonger = 1.25;       // on average, or as much shorter: sums of some are no part of all
 
 double share_like(const std::vector<int64_t>& all_ns, int64_t one_ns) {
@@ -43,13 +44,18 @@ double mean(const std::vector<int64_t>& all_ns) {
     return sum / static_cast<double>(all_ns.size());
 }
 
-// Whether steps of these lengths are what most are not, or a mean of them is none of all. Of windows shorter
-// than the steps only odd ones are timed as a whole, such as those in which the host is ahead and takes no
-// time; where every third waits for data, two may both be of the long ones.
-bool are_unlike_most(std::vector<int64_t> timed_ns, const std::vector<int64_t>& all_ns) {
+// Whether the mean of some is none of all: where every third waits for data, two may both be of the long
+// ones.
+bool are_no_sample(const std::vector<int64_t>& timed_ns, const std::vector<int64_t>& all_ns) {
     if (timed_ns.empty() || 2 * timed_ns.size() >= all_ns.size()) return false;
     const double times = mean(timed_ns) / mean(all_ns);
-    if (times > kLonger || times * kLonger < 1) return true;
+    return times > kLonger || times * kLonger < 1;
+}
+
+// Whether steps of these lengths are what most are not. Of windows shorter than the steps only odd ones are
+// timed as a whole, such as those in which the host is ahead and takes no time.
+bool are_unlike_most(std::vector<int64_t> timed_ns, const std::vector<int64_t>& all_ns) {
+    if (timed_ns.empty() || 2 * timed_ns.size() >= all_ns.size()) return false;
     const auto middle = timed_ns.begin() + static_cast<std::ptrdiff_t>(timed_ns.size() / 2);
     std::nth_element(timed_ns.begin(), middle, timed_ns.end());
     const int64_t usual_ns = *middle;
@@ -143,18 +149,27 @@ class Writer {
             rows, [](const StepFigures& row) { return row.step; },
             [](StepFigures& row, const StepFigures& other) { row += other; });
         std::vector<int64_t> timed_ns;
+        int64_t whole_ns = 0;  // of windows, in such steps
         for (const StepFigures& row : rows) {
             const auto found = windows_.find(row.step);
             if (found == windows_.end()) continue;  // it has no length
             const Window& window = found->second;
-            if (const auto length_ns = counted_ns(row.step)) timed_ns.push_back(*length_ns);
+            if (const auto length_ns = counted_ns(row.step)) {
+                timed_ns.push_back(*length_ns);
+                whole_ns += window.ns;
+            }
             run_.add("gpu_step",
                      {gpu_->gpu_id, int64_t{row.step}, window.ns, row.busy_low_ns, row.busy_high_ns,
                       row.busy_likely_low_ns, row.busy_likely_high_ns, row.launches.operations,
                       row.launches.timed, maybe(row.first_launch_ns), row.launches.api_ns,
                       row.launches.between_ns, window.ns - window.peer_wait_ns});
         }
-        if (are_unlike_most(std::move(timed_ns), counted_ns_)) run_.add("unlike_steps", {gpu_->gpu_id});
+        // Spans tell more only if they hold much that no whole step does.
+        const auto rest = windows_.find(kNoStep);
+        const bool has_more = rest != windows_.end() &&
+                              static_cast<double>(rest->second.ns) >= kMuch * static_cast<double>(whole_ns);
+        if ((has_more && are_no_sample(timed_ns, counted_ns_)) || are_unlike_most(timed_ns, counted_ns_))
+            run_.add("unlike_steps", {gpu_->gpu_id});
     }
     // Of a step that counts.
     std::optional<int64_t> counted_ns(int64_t step) const {

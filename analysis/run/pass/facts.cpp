@@ -209,9 +209,10 @@ Intervals windows_of(const Trace& trace) {
     return unite(std::move(windows));
 }
 
-// From the first step that counts until the last one is over, and with it what was launched in steps.
+// None of another tool's trace: it has no windows, and is short. From the first step that counts until the
+// last one is over, and with it what was launched in steps.
 std::optional<Interval> what_counts_of_windows(const TraceFacts& facts) {
-    if (facts.are_slices) return {};
+    if (facts.are_slices || is_profile(*facts.trace)) return {};
     std::optional<Interval> within;
     for (const Step& step : facts.steps)
         if (!step.is_warm_up && !step.is_left_out)

@@ -305,6 +305,29 @@ TEST_CASE("what is counted where no step was timed is of the steps, not of the s
     run.change("DELETE FROM gpu_step WHERE step > 0; UPDATE gpu_step SET step = -1");
     CHECK(Situation(run.raw()).per() == "second");
     CHECK(Situation(run.raw()).counted(400e6) == Approx(1e9));
+    run.change("UPDATE rank SET last_ns = 60000000000");  // what comes behind the steps takes a minute
+    CHECK(Situation(run.raw()).counted(400e6) == Approx(1e9));
+    // Kernels need 100 ms for each, which the host has launched in 20.
+    run.add("kernel", {{"gpu_id", int64_t{0}},
+                       {"name", "sweep"},
+                       {"launches", 10 * RunRows::kSteps},
+                       {"timed", int64_t{20}},
+                       {"sum_ns", 200 * kMs}});
+    CHECK(Situation(run.raw()).counted(400e6) == Approx(200e6));
+}
+
+TEST_CASE("spans are of time in steps that count", "[rule][rule_condition]") {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, kStepNs}}});
+    run.change(
+        "INSERT INTO unlike_steps VALUES (0); UPDATE step SET warm_up = 1 WHERE step = 0;"
+        " UPDATE step SET left_out = 1 WHERE step = 1");
+    const auto spans = [&] {
+        return Situation(run.raw()).number("SELECT count(*) FROM v_gpu_basis WHERE basis = 'spans'");
+    };
+    CHECK(spans() == RunRows::kSteps - 2);
+    run.change("UPDATE step SET left_out = 1");  // where none counts, all is known
+    CHECK(spans() == RunRows::kSteps);
 }
 
 TEST_CASE("kernels that leave most of the GPU empty are a note", "[rule][rule_condition]") {

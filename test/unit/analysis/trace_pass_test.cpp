@@ -157,17 +157,25 @@ TEST_CASE("of windows only what they have of steps counts", "[trace_pass]") {
     made.window(230 * kUs, 250 * kUs, 0, 0);
     made.window(680 * kUs, 760 * kUs, 0, 0);
     made.ends(800 * kUs);
-    CHECK(of_run(made, "SELECT window_ns FROM gpu_step WHERE step = -1") == 40 * kUs);
+    const char* const kRest = "SELECT window_ns FROM gpu_step WHERE step = -1";
+    CHECK(of_run(made, kRest) == 40 * kUs);
+    // What the last step launched is over at 750.
+    made.timed(690 * kUs, 694 * kUs, 695 * kUs, 750 * kUs, 3);
+    CHECK(of_run(made, kRest) == 90 * kUs);
+    // Warm-up from 20 us on, whole in a window: a row of its own.
+    made.run("UPDATE marker SET enter_ns = 20000 WHERE enter_ns = 200000");
+    made.window(10 * kUs, 310 * kUs, 1, 1);
+    CHECK(of_run(made, "SELECT window_ns FROM gpu_step WHERE step = 0") == 280 * kUs);
 }
 
-// Steps take 100 and 300 us in turn, and each has its kernel.
+// Steps take 100 and 180 us in turn, and each has its kernel.
 TEST_CASE("steps that are longer than all are on average tell nothing of all", "[trace_pass]") {
     const auto are_unlike = [](int64_t from_us, int64_t until_us) {
         Made made = marked_steps();
         for (const char* table : {"\"window\"", "marker", "launch", "launch_device"})
             made.run("DELETE FROM " + std::string(table));
         for (int64_t i = 0; i < 20; ++i) {
-            const int64_t at_ns = (i / 2 * 400 + i % 2 * 100) * kUs;
+            const int64_t at_ns = (i / 2 * 280 + i % 2 * 100) * kUs;
             mark_step(made, at_ns);
             made.timed(at_ns + 10 * kUs, at_ns + 14 * kUs, at_ns + 18 * kUs, at_ns + 60 * kUs, 3);
         }
@@ -176,9 +184,10 @@ TEST_CASE("steps that are longer than all are on average tell nothing of all", "
         REQUIRE(of_run(made, "SELECT count(*) FROM gpu_step WHERE step >= 0") > 0);
         return of_run(made, "SELECT count(*) FROM unlike_steps") != 0;
     };
-    CHECK(are_unlike(490, 810));         // one of 300 us
-    CHECK_FALSE(are_unlike(390, 1210));  // two of each
-    CHECK(are_unlike(790, 920));         // one of 100 us
+    CHECK(are_unlike(370, 650));        // one of 180 us, and most of one of 100
+    CHECK_FALSE(are_unlike(370, 570));  // what windows hold is that step
+    CHECK_FALSE(are_unlike(270, 850));  // two of each
+    CHECK(are_unlike(420, 670));        // one of 100 us, and most of one of 180
 }
 
 //  stream 1  untimed    K K K K K        each starts 2 us after its call was entered

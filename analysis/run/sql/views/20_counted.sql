@@ -8,22 +8,24 @@ FROM step s JOIN rank r ON r.rank_id = s.rank_id
 WHERE coalesce(s.warm_up, 0) = 0 AND coalesce(s.left_out, 0) = 0;
 
 -- Steps whose calls were recorded, warm-up and left-out ones, too: what totals of the run are divided by.
--- Others lie, if only in part, where the process rested (GPUSHIM_STEPS and its like), or are evaluations:
--- what these launch is in totals, and they are no steps to divide them by.
+-- Others lie, if only in part, where the process rested (GPUSHIM_STEPS and its like).
 CREATE VIEW v_recorded_step AS
-SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.left_out, s.why
+SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.left_out, s.why,
+  coalesce(s.why, '') = 'it updates no parameters: an evaluation, or the like' AS no_step
 FROM step s
-WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') NOT IN
-  ('not recorded, or not all of it', 'it updates no parameters: an evaluation, or the like');
+WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or not all of it';
 
 -- How many steps there were. Where rows are gone `step` has a part of them: then those that were marked.
 -- NULL: not known. What stands before the first mark or behind the last may be a step, too: `steps` has one
 -- for both; `whole_steps`, which totals of the run are divided by, has those in which enough was launched.
+-- An evaluation is no step, but what it launched is in totals: it counts there as so many steps as it is
+-- long.
 CREATE VIEW v_run_steps AS
 WITH usual AS (
   SELECT rank_id, avg(dur_ns) AS dur_ns FROM step WHERE coalesce(left_out, 0) = 0 GROUP BY rank_id),
 recorded AS (
-  SELECT s.rank_id, count(*) AS steps, sum(CASE WHEN coalesce(s.left_out, 0) = 0 THEN 1.0
+  SELECT s.rank_id, sum(NOT s.no_step) AS steps, sum(CASE WHEN coalesce(s.left_out, 0) = 0 THEN 1.0
+    WHEN s.no_step THEN coalesce(1.0 * s.dur_ns / u.dur_ns, 0.0)
     WHEN a.outside_steps IS NOT NULL THEN iif(s.why = 'nothing says where the last step ends', 0.0, 1.0)
     ELSE coalesce(min(1.0, 1.0 * s.dur_ns / u.dur_ns), 1.0) END) AS whole_steps
   FROM v_recorded_step s JOIN rank a ON a.rank_id = s.rank_id LEFT JOIN usual u ON u.rank_id = s.rank_id
@@ -37,8 +39,8 @@ WHERE coalesce(r.steps_source, 'none') <> 'none'
   AND EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = r.rank_id);
 
 -- Of each GPU: counted steps that were timed as a whole; where there are none, or they are unlike most, all
--- that is known (spans). Not if all windows were over when the first of them began: start-up and warm-up say
--- nothing of steps.
+-- that is known of them (spans). Not if all windows were over when the first of them began: start-up and
+-- warm-up say nothing of steps.
 CREATE VIEW v_gpu_basis AS
 SELECT u.gpu_id, c.step, c.number, CASE WHEN c.is_slice = 1 THEN 'slices' ELSE 'steps' END AS basis
 FROM gpu u JOIN v_counted_step c ON c.rank_id = u.rank_id
@@ -47,7 +49,10 @@ WHERE u.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps)
 UNION ALL
 SELECT u.gpu_id, g.step, NULL AS number, 'spans' AS basis
 FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id
-WHERE u.gpu_id NOT IN (SELECT t.gpu_id FROM gpu t JOIN v_counted_step c ON c.rank_id = t.rank_id
+WHERE (g.step < 0
+    OR EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = u.rank_id AND c.step = g.step)
+    OR NOT EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = u.rank_id))
+  AND u.gpu_id NOT IN (SELECT t.gpu_id FROM gpu t JOIN v_counted_step c ON c.rank_id = t.rank_id
                        JOIN gpu_step w ON w.gpu_id = t.gpu_id AND w.step = c.step
                        WHERE t.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps))
   AND u.gpu_id NOT IN (SELECT t.gpu_id FROM gpu t JOIN (SELECT c.rank_id, min(c.begin_ns) AS begin_ns
