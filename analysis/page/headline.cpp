@@ -8,6 +8,7 @@
 #include "../chart/page.h"
 #include "../idle/cause.h"
 #include "../report/facts.h"
+#include "../report/step_figures.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "figures.h"
@@ -17,7 +18,6 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr double kGood = 0.8, kBad = 0.5;  // of a GPU's time, productive
-constexpr double kUneven = 0.1;            // a mean step is so far from the median
 
 Card step_card(const PageInput& input) {
     const Json& steps = input.of("steps");
@@ -28,9 +28,8 @@ Card step_card(const PageInput& input) {
                 "95 of 100 come within " + duration_of(tokens["p95_ns"]) + "; " +
                     count_of_json(steps["count"]) + " iterations"};
     if (steps["count"].amount() == 1) return {"Step", duration_of(steps["median_ns"]), "the only one"};
-    const auto ratio = times_of(steps["mean_ns"], steps["median_ns"]);
     const std::string mean =
-        ratio && std::abs(*ratio - 1) > kUneven ? duration_of(steps["mean_ns"]) + " on average; " : "";
+        step_figures(input.source).is_uneven() ? duration_of(steps["mean_ns"]) + " on average; " : "";
     return {"Step, median", duration_of(steps["median_ns"]),
             mean + "95 of 100 take at most " + duration_of(steps["p95_ns"]) + "; " +
                 count_of_json(steps["count"]) + " steps"};
@@ -42,8 +41,10 @@ using MaybeCard = std::optional<Card>;
 MaybeCard samples_card(const PageInput& input) {
     const Json& steps = input.of("steps");
     const auto rate = steps["samples_per_s"].amount();
-    if (rate) return Card{"Samples per second", count_text(to_int64(*rate)), "all ranks together"};
     const ReportSource& source = input.source;
+    if (rate)
+        return Card{"Samples per second", count_text(to_int64(*rate)),
+                    std::string("all ranks together") + step_figures(source).basis_of_samples(", ")};
     if (!source.options.samples_per_step && !source.number("samples_per_step")) return {};
     return Card{"Samples per second", "not recorded", why_of(steps, "samples_per_s")};
 }
@@ -137,8 +138,9 @@ MaybeCard flops_card(const PageInput& input) {
     if (!rate && !is_given) return {};
     if (!rate) return Card{"MFU", "not recorded", why_of(flops, "tflops_per_gpu")};
     const char* const name = is_given ? "MFU" : "MFU, at least";
-    const std::string each = coordinate(std::round(*rate * 10) / 10) + " TFLOP/s per GPU" +
-                             (is_given ? "" : " in recorded products of cuBLAS");
+    const std::string each =
+        coordinate(std::round(*rate * 10) / 10) + " TFLOP/s per GPU" +
+        (is_given ? step_figures(input.source).basis_of_samples(" ") : " in recorded products of cuBLAS");
     if (!share) return Card{name, "not known", each + "; " + why_of(flops, is_given ? "mfu" : "product_mfu")};
     return Card{name, percent_text(*share), each + ", " + flops["precision"].words()};
 }

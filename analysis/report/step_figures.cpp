@@ -117,10 +117,13 @@ std::optional<double> ShownSteps::samples_per_s() const {
     if (!samples || !median_ns || *median_ns <= 0) return {};
     return *samples * 1e9 / static_cast<double>(*median_ns);
 }
+std::string ShownSteps::basis_of_samples(const char* before) const {
+    return is_uneven() ? std::string(before) + "by the median step" : "";
+}
 std::string ShownSteps::rates_text(const char* of_steps, const char* between) const {
     std::string text = rate_text_of(1e9 / pace_ns()) + of_steps;
     if (const auto rate = samples_per_s())
-        text += between + rate_text_of(*rate) + " samples/s" + (is_uneven() ? " by the median step" : "");
+        text += between + rate_text_of(*rate) + " samples/s" + basis_of_samples(" ");
     return text;
 }
 

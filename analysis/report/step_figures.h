@@ -26,6 +26,7 @@ struct ShownSteps {
     bool is_uneven() const;
     double pace_ns() const;  // median_ns is known
     std::optional<double> samples_per_s() const;
+    std::string basis_of_samples(const char* before) const;  // " by the median step", or nothing to say
     // "50 steps/s   3,200 samples/s"
     std::string rates_text(const char* of_steps, const char* between) const;
 };

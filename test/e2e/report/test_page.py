@@ -146,10 +146,15 @@ class Page(cli.Case):
     def test_where_steps_are_uneven_the_card_has_their_mean(self):
         run = self.folder / "run.db"
         self.run_of("input_wait", run, 40)
-        self.assertNotIn(" on average; 95 of 100", self.page(run))
+        given = ("--samples-per-step", "64", "--flops-per-sample", "1000000000")
+        even = self.page(run, *given)
+        self.assertNotIn(" on average; 95 of 100", even)
+        self.assertNotIn("by the median step", even)
         exporting.change(run, "UPDATE step SET dur_ns = 90 * dur_ns WHERE number = 20")
-        text = self.page(run)
+        text = self.page(run, *given)
         self.assertRegex(text, r"Step, median</dt>.*?[\d.]+ ms on average; 95 of 100")
+        self.assertIn("all ranks together, by the median step", text)
+        self.assertIn("TFLOP/s per GPU by the median step", text)
         self.assertIn("</svg>a step</li>", self.part(text, "steps"))  # of one rank it is no mean
 
     def timeline(self, run):
