@@ -253,7 +253,11 @@
     says.textContent = is_small
       ? "Touch a span to read what it is. The buttons zoom; then a finger moves the drawing sideways."
       : "Click a span to read what it is. The wheel, +, \u2212 and arrows work after a click.";
-    chart.tabIndex = 0;
+    if (is_small) {
+      chart.tabIndex = 0;
+      chart.role = "group";
+      chart.ariaLabel = chart.parentNode.querySelector(".chart.desk").ariaLabel;
+    }
     chart.before(bar);
     chart.after(says);
     add_keys(view, chart, bar);

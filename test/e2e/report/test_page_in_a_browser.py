@@ -226,7 +226,8 @@ class Timeline(cli.Case):
             longest = before.index(max(before))
             self.assertAlmostEqual(page.ask(widths)[longest], 1.5 * before[longest], delta=0.1)
             page.ask("document.querySelector('a[data-find=input_wait]').click()")
-            self.assertTrue(page.ask("document.activeElement.matches('.telephone')"))
+            self.assertTrue(page.ask("document.activeElement.matches('.telephone[role=group]')"))
+            self.assertIn("step", page.ask("document.activeElement.ariaLabel"))
             self.assertEqual(page.complaints, [])
 
     def test_without_scripts_it_is_a_picture(self):
