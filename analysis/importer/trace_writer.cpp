@@ -180,6 +180,7 @@ void TraceWriter::work(const ImportedWork& work) {
     row.start_ns = work.start_ns;
     row.ran_ns = work.duration_ns;
     row.stream = impl_->stream(work.stream);
+    impl_->counts.of_no_gpu += row.stream < 0;
     row.number = work.bytes.value_or(kNotThere);
     row.direction = work.direction;
     row.sides = static_cast<uint8_t>(work.source + 8 * work.target);

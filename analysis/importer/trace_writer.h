@@ -89,6 +89,7 @@ struct ImportedTrace {
 
 struct ImportedCounts {
     int64_t rows = 0, operations = 0, without_call = 0, calls_without_operation = 0;
+    int64_t of_no_gpu = 0;  // there is no room for more, or for its stream
 };
 
 // What became of a file.

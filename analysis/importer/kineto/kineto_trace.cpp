@@ -58,13 +58,13 @@ class KinetoImport {
         }
     }
 
-    void finish(ImportedTrace& trace) {
+    ImportedCounts finish(ImportedTrace& trace) {
         // PyTorch's profiler writes this format; our own exports have windows, and say nothing of it.
         if (windows_.empty()) trace.frameworks = "pytorch";
         trace.windows = std::move(windows_);
         trace.pid = pid_;
         trace.fraction_ns = has_fractions_ ? 0 : kMicrosecondNs;
-        writer_.finish(trace);
+        return writer_.finish(trace);
     }
 
   private:
@@ -187,13 +187,16 @@ ImportedFile import_kineto(const std::string& file, const std::filesystem::path&
         read_kineto(file, {.python_functions = true, .numbers_count = numbers_count},
                     [&](const KinetoEvent& event) { import.take(event); });
     ImportedTrace trace = described(summary, file);
-    import.finish(trace);
+    const ImportedCounts counts = import.finish(trace);
     ImportedFile imported{{place}, ""};
     const auto add = [&](const std::string& what) {
         if (!what.empty()) imported.note += (imported.note.empty() ? file + ": " : "; ") + what;
     };
     if (summary.end != KinetoEnd::whole) add(summary.end_note);
     if (trace.damaged > 0) add(std::to_string(trace.damaged) + " events could not be read");
+    if (counts.of_no_gpu > 0)
+        add("more GPUs or streams than a host has: of " + std::to_string(counts.of_no_gpu) +
+            " operations it is not known which one ran them");
     add(without_gpu(summary));
     return imported;
 }

@@ -8,8 +8,8 @@ MIB = 1024  # in KiB, as the kernel says it
 
 
 class Memory(importing.Import):
-    def peak(self, path):
-        return importing.peak_kib("kineto", path, self.folder / "run.db")
+    def peak(self, path, **how):
+        return importing.peak_kib("kineto", path, self.folder / "run.db", **how)
 
     def test_a_gpu_of_its_own_for_each_kernel_takes_no_more_than_a_host_full_of_them(self):
         trace = kineto_made.Trace()
@@ -18,7 +18,11 @@ class Memory(importing.Import):
         one = self.peak(trace.write(self.folder / "one.json.gz"))
         for i, event in enumerate(event for event in trace.events if event["cat"] == "kernel"):
             event["pid"] = event["args"]["device"] = i
-        self.assertLess(self.peak(trace.write(self.folder / "each.json.gz")) - one, 64 * MIB)
+        each = trace.write(self.folder / "each.json.gz")
+        self.assertLess(self.peak(each, expect=3) - one, 64 * MIB)
+        said = self.gpushim("import", "kineto", each, "-o", self.folder / "run.db", expect=3).stderr
+        self.assertIn("each.json.gz: more GPUs or streams than a host has: of 744 operations it is not known"
+                      " which one ran them", said)
 
 
 if __name__ == "__main__":

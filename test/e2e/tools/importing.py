@@ -6,14 +6,14 @@ import sys
 import cli
 
 # In a process of its own: a child's most memory begins with what its parent has.
-PEAK = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+PEAK = ("import resource, subprocess, sys; assert subprocess.call(sys.argv[2:]) == int(sys.argv[1]); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
 
 
-def peak_kib(source, path, run):
+def peak_kib(source, path, run, expect=0):
     """The most memory that importing a file takes."""
-    done = subprocess.run([sys.executable, "-c", PEAK, cli.GPUSHIM, "import", source, path, "-o", run],
-                          check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([sys.executable, "-c", PEAK, str(expect), cli.GPUSHIM, "import", source, path, "-o",
+                           run], check=True, stdout=subprocess.PIPE, text=True)
     return int(done.stdout)
 
 
