@@ -66,7 +66,7 @@ class EstimatedBounds(preload.PreloadCase):
             gpu, = json.loads(self.said("--json", *words))["gpus"]
             self.assertEqual(gpu["bounds"], "estimates")
             self.assertLess(gpu["busy_share_low"], gpu["busy_share_high"])
-        self.assertRegex(self.said(trace), rf"(?m)^note    process \d+: device times: {NOTE}$")
+        self.assertRegex(self.said(trace), rf"(?m)^note    process \d+: {NOTE}$")
         self.assertIn(ON_THE_PAGE.format("this GPU was"), self.page(run))
 
     def test_of_one_that_was_they_are_hard(self):
