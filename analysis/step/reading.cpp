@@ -108,8 +108,8 @@ bool updates_tell(const Reading& reading) {
 // Micro-steps compute gradients, each of them.
 bool is_beside_training(const Reading& reading) {
     constexpr double kMostly = 0.5;
-    constexpr int64_t kFewest = 4;  // updates
-    return reading.trial->updates() >= kFewest && reading.trial->share_that_train() < kMostly;
+    constexpr int64_t kSomeUpdates = 4;  // updates
+    return reading.trial->updates() >= kSomeUpdates && reading.trial->share_that_train() < kMostly;
 }
 
 bool is_beside_training_throughout(const Reading& reading) {
