@@ -108,7 +108,7 @@ bool updates_tell(const Reading& reading) {
 // Micro-steps compute gradients, each of them.
 bool is_beside_training(const Reading& reading) {
     constexpr double kMostly = 0.5;
-    constexpr int64_t kSomeUpdates = 4;  // updates
+    constexpr int64_t kSomeUpdates = 4;
     return reading.trial->updates() >= kSomeUpdates && reading.trial->share_that_train() < kMostly;
 }
 

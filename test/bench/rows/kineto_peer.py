@@ -21,7 +21,7 @@ READ = "import sys; from torch_tb_profiler.profiler.data import RunProfileData a
 def used(*command):
     """Seconds of processors, and the most memory in MB."""
     nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
-    # What other processes have left for the next command of ours is not part of it.
+    # What other processes have left behind is for the next command, and no part of this.
     child = os.posix_spawn(command[0], [str(word) for word in command],
                            {**os.environ, "GPUSHIM_RECOVER": "own"}, file_actions=nowhere)
     _, status, usage = os.wait4(child, 0)

@@ -78,4 +78,30 @@ class Made {
     Inputs inputs_;
 };
 
+inline void mark_step(Made& made, int64_t at_ns) {
+    made.run("INSERT INTO marker VALUES (" + std::to_string(at_ns) +
+             ", 1, 'step', NULL, 8, NULL, NULL, NULL, NULL, 0)");
+}
+
+// Steps of 100 us with one kernel each, marked, the second to fourth timed.
+//
+//  us      0      100     200     300     400     500
+//  marks   |       |       |       |       |       |
+//  kernel   K       K       K       K       K
+//  window       |──────────────────────────|
+inline Made marked_steps() {
+    Made made;
+    made.run("INSERT INTO name VALUES (9, 'layer', NULL)");
+    made.run("INSERT INTO handle VALUES (9, 'function', 9, 0, NULL, NULL, NULL, 9)");
+    made.run("INSERT INTO shape VALUES (1, 9, 1, 2, 3, 4, 32, 1, 1, 0, NULL, NULL, NULL, NULL)");
+    for (int64_t i = 0; i <= 5; ++i) mark_step(made, i * 100 * 1000);
+    for (int64_t i = 0; i < 5; ++i) {
+        const int64_t enter_ns = (100 * i + 10) * 1000;
+        made.timed(enter_ns, enter_ns + 4 * 1000, enter_ns + 8 * 1000, enter_ns + 50 * 1000, 3);
+    }
+    made.window(50 * 1000, 405 * 1000, 4, 4);
+    made.ends(600 * 1000);
+    return made;
+}
+
 }  // namespace made

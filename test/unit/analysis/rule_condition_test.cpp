@@ -286,36 +286,6 @@ TEST_CASE("pages of managed memory that move are a note", "[rule][rule_condition
     CHECK(!one_gpu().look("page_faults"));
 }
 
-// 20 slices of 20 ms in a run of a second: where all was timed, nothing ran in the rest.
-TEST_CASE("what is counted without steps is of the time in which all of it ran", "[rule][rule_condition]") {
-    RunRows run;
-    run.rank(0, "none").steps(0, {.ran = {{kCompute, kStepNs}}});
-    const auto of_a_second = [](const RunRows& rows) { return Situation(rows.raw()).counted(400e6); };
-    CHECK(of_a_second(run) == Approx(400e6));
-    run.change("UPDATE gpu SET timed_share = 1");
-    CHECK(of_a_second(run) == Approx(1e9));
-}
-
-// Of a run of a second 20 steps take 400 ms; what was timed is in none of them as a whole.
-TEST_CASE("what is counted where no step was timed is of the steps, not of the start-up",
-          "[rule][rule_condition]") {
-    RunRows run;
-    run.rank(0).steps(0, {.ran = {{kCompute, kStepNs}}});
-    CHECK(Situation(run.raw()).counted(400e6) == Approx(20e6));
-    run.change("DELETE FROM gpu_step WHERE step > 0; UPDATE gpu_step SET step = -1");
-    CHECK(Situation(run.raw()).per() == "second");
-    CHECK(Situation(run.raw()).counted(400e6) == Approx(1e9));
-    run.change("UPDATE rank SET last_ns = 60000000000");  // what comes behind the steps takes a minute
-    CHECK(Situation(run.raw()).counted(400e6) == Approx(1e9));
-    // Kernels need 100 ms for each, which the host has launched in 20.
-    run.add("kernel", {{"gpu_id", int64_t{0}},
-                       {"name", "sweep"},
-                       {"launches", 10 * RunRows::kSteps},
-                       {"timed", int64_t{20}},
-                       {"sum_ns", 200 * kMs}});
-    CHECK(Situation(run.raw()).counted(400e6) == Approx(200e6));
-}
-
 TEST_CASE("spans are of time in steps that count", "[rule][rule_condition]") {
     RunRows run;
     run.rank(0).steps(0, {.ran = {{kCompute, kStepNs}}});

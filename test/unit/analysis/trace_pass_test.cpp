@@ -57,32 +57,6 @@ const PartRegistration kProbe([](const TraceFacts&) -> std::unique_ptr<Part> {
     return std::make_unique<Probe>();
 });
 
-void mark_step(Made& made, int64_t at_ns) {
-    made.run("INSERT INTO marker VALUES (" + std::to_string(at_ns) +
-             ", 1, 'step', NULL, 8, NULL, NULL, NULL, NULL, 0)");
-}
-
-// Steps of 100 us with one kernel each, marked, the second to fourth timed.
-//
-//  us      0      100     200     300     400     500
-//  marks   |       |       |       |       |       |
-//  kernel   K       K       K       K       K
-//  window       |──────────────────────────|
-Made marked_steps() {
-    Made made;
-    made.run("INSERT INTO name VALUES (9, 'layer', NULL)");
-    made.run("INSERT INTO handle VALUES (9, 'function', 9, 0, NULL, NULL, NULL, 9)");
-    made.run("INSERT INTO shape VALUES (1, 9, 1, 2, 3, 4, 32, 1, 1, 0, NULL, NULL, NULL, NULL)");
-    for (int64_t i = 0; i <= 5; ++i) mark_step(made, i * 100 * kUs);
-    for (int64_t i = 0; i < 5; ++i) {
-        const int64_t enter_ns = (100 * i + 10) * kUs;
-        made.timed(enter_ns, enter_ns + 4 * kUs, enter_ns + 8 * kUs, enter_ns + 50 * kUs, 3);
-    }
-    made.window(50 * kUs, 405 * kUs, 4, 4);
-    made.ends(600 * kUs);
-    return made;
-}
-
 TraceFacts facts_of(const Made& made) {
     int64_t next_gpu = 0;
     TraceFacts facts = make_facts(made.inputs().traces[0], 0, next_gpu, {});
@@ -113,15 +87,6 @@ Given given_of(const Made& made, bool reads_ahead = false) {
     return found;
 }
 
-int64_t of_run(const Made& made, const char* sql) {
-    const TraceFacts facts = facts_of(made);
-    const TemporaryFolder folder;
-    RunDb run(folder.path() / "run.db");
-    pass_over(facts, nobody_waits, run);
-    Query row(run.raw(), "run", sql);
-    return row.step() ? row.number(0) : -1;
-}
-
 }  // namespace
 
 TEST_CASE("names, shapes and steps of a trace", "[facts]") {
@@ -139,55 +104,6 @@ TEST_CASE("names, shapes and steps of a trace", "[facts]") {
     CHECK(facts.steps[2].samples == 8);
     CHECK(!facts.are_slices);
     CHECK(facts.gpus[0].idle.latency_ns == 8 * kUs);
-}
-
-// Steps of 100 us from 200 us on, the last of them without an end, and windows that are shorter.
-//
-//  us      0      100     200     300     400     500     600     700
-//  marks                   |       |       |       |       |       |
-//  windows   |─────|           |─|                              |─────|
-//  counts                      |─|                              |──|
-TEST_CASE("of windows only what they have of steps counts", "[trace_pass]") {
-    Made made = marked_steps();
-    made.run("DELETE FROM \"window\"");
-    for (const char* table : {"marker", "launch", "launch_device"})
-        for (const char* by : {"+ 1000200000", "- 1000000000"})  // no two are at one time meanwhile
-            made.run("UPDATE " + std::string(table) + " SET enter_ns = enter_ns " + by);
-    made.window(20 * kUs, 90 * kUs, 0, 0);
-    made.window(230 * kUs, 250 * kUs, 0, 0);
-    made.window(680 * kUs, 760 * kUs, 0, 0);
-    made.ends(800 * kUs);
-    const char* const kRest = "SELECT window_ns FROM gpu_step WHERE step = -1";
-    CHECK(of_run(made, kRest) == 40 * kUs);
-    // What the last step launched is over at 750.
-    made.timed(690 * kUs, 694 * kUs, 695 * kUs, 750 * kUs, 3);
-    CHECK(of_run(made, kRest) == 90 * kUs);
-    // Warm-up from 20 us on, whole in a window: a row of its own.
-    made.run("UPDATE marker SET enter_ns = 20000 WHERE enter_ns = 200000");
-    made.window(10 * kUs, 310 * kUs, 1, 1);
-    CHECK(of_run(made, "SELECT window_ns FROM gpu_step WHERE step = 0") == 280 * kUs);
-}
-
-// Steps take 100 and 180 us in turn, and each has its kernel.
-TEST_CASE("steps that are longer than all are on average tell nothing of all", "[trace_pass]") {
-    const auto are_unlike = [](int64_t from_us, int64_t until_us) {
-        Made made = marked_steps();
-        for (const char* table : {"\"window\"", "marker", "launch", "launch_device"})
-            made.run("DELETE FROM " + std::string(table));
-        for (int64_t i = 0; i < 20; ++i) {
-            const int64_t at_ns = (i / 2 * 280 + i % 2 * 100) * kUs;
-            mark_step(made, at_ns);
-            made.timed(at_ns + 10 * kUs, at_ns + 14 * kUs, at_ns + 18 * kUs, at_ns + 60 * kUs, 3);
-        }
-        made.window(from_us * kUs, until_us * kUs, 2, 2);
-        made.ends(5000 * kUs);
-        REQUIRE(of_run(made, "SELECT count(*) FROM gpu_step WHERE step >= 0") > 0);
-        return of_run(made, "SELECT count(*) FROM unlike_steps") != 0;
-    };
-    CHECK(are_unlike(370, 650));        // one of 180 us, and most of one of 100
-    CHECK_FALSE(are_unlike(370, 570));  // what windows hold is that step
-    CHECK_FALSE(are_unlike(270, 850));  // two of each
-    CHECK(are_unlike(420, 670));        // one of 100 us, and most of one of 180
 }
 
 //  stream 1  untimed    K K K K K        each starts 2 us after its call was entered
