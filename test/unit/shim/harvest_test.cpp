@@ -39,6 +39,19 @@ class Visited {
 
     bool visit(bool ending = false) { return harvest->visit({trace_now_ns(), 0, ending}); }
 
+    // On a busy machine a visit can find that the device takes too long to be asked for the time.
+    void open_clock() {
+        while (!harvest->has_clock()) REQUIRE(visit());
+    }
+    std::vector<OperationRow> rows_of_last_visits() {
+        std::vector<OperationRow> rows;
+        for (int i = 0; i < kMostVisits && rows.empty(); ++i) {
+            REQUIRE(visit(true));
+            rows = harvest->take_rows();
+        }
+        return rows;
+    }
+
     TimedOperation launch_timed(CUfunction function) {
         TimedOperation timed = {};
         timed.stream_id = 1;
@@ -58,6 +71,7 @@ class Visited {
     std::unique_ptr<ContextHarvest> harvest;
 
   private:
+    static constexpr int kMostVisits = 1'000;
     ProcessState page_ = {};
     ProcessState* before_;
 };
@@ -94,7 +108,7 @@ TEST_CASE("a context gets its events and its clock, and the thread keeps its own
     Visited visited;
     const CUcontext own = make_context();
     CHECK_FALSE(visited.harvest->has_clock());
-    REQUIRE(visited.visit());
+    visited.open_clock();
     CHECK(visited.pool->made() >= 2048);
     CHECK(visited.harvest->device() == 0);
     CHECK(visited.harvest->has_clock());
@@ -136,11 +150,10 @@ TEST_CASE("what recording takes is not what a driver's first events take", "[har
 TEST_CASE("what is done has its times, and its events come back", "[harvest]") {
     box::knobs("GPUSIM_DEVICES=1");
     Visited visited;
-    REQUIRE(visited.visit());
+    visited.open_clock();
     const TimedOperation timed = visited.launch_timed(kernel("short__200us"));
     CU(cuCtxSynchronize());
-    REQUIRE(visited.visit(true));
-    const std::vector<OperationRow> rows = visited.harvest->take_rows();
+    const std::vector<OperationRow> rows = visited.rows_of_last_visits();
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].operation.enter_ns == timed.enter_ns);
     CHECK(rows[0].times.start_low_ns >= timed.enter_ns);
@@ -154,15 +167,14 @@ TEST_CASE("what is done has its times, and its events come back", "[harvest]") {
 TEST_CASE("what still runs is left for later", "[harvest]") {
     box::knobs("GPUSIM_DEVICES=1");
     Visited visited;
-    REQUIRE(visited.visit());
+    visited.open_clock();
     const TimedOperation timed = visited.launch_timed(kernel("long__100000us"));
     REQUIRE(visited.visit());
     CHECK(visited.harvest->take_rows().empty());
     CHECK(visited.harvest->has_work());
     CHECK(visited.harvest->oldest_ns() == timed.enter_ns);
     CU(cuCtxSynchronize());
-    REQUIRE(visited.visit(true));
-    CHECK(visited.harvest->take_rows().size() == 1);
+    CHECK(visited.rows_of_last_visits().size() == 1);
 }
 
 TEST_CASE("events of what became no row are free again", "[harvest]") {
@@ -181,7 +193,7 @@ TEST_CASE("an error of ours ends it for that context, and says of what", "[harve
     // Behind those of the clock, which are 7 to 28 and some: on a busy machine a round of it is done again.
     box::knobs("GPUSIM_FAIL=cuEventElapsedTime:40:719 GPUSIM_CLOCK=stepped");
     Visited visited;
-    REQUIRE(visited.visit());
+    visited.open_clock();
     for (int i = 0; i < 40; ++i) visited.launch_timed(kernel("short__20us"));
     CU(cuCtxSynchronize());
     REQUIRE_FALSE(visited.visit(true));
