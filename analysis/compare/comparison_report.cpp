@@ -58,7 +58,7 @@ void write_rate(const Side& base, const Comparison& is, Report& report) {
     if (base.samples_per_step)
         text += number_text(after * *base.samples_per_step) + " samples/s, was " +
                 number_text(before * *base.samples_per_step) + "; ";
-    text += number_text(after) + " steps/s, was " + number_text(before);
+    text += number_text(after) + " steps/s, was " + number_text(before) + " (by the medians)";
     if (is.same_samples != 1) text += "; assuming that a step of NEW has as many samples as one of BASE";
     report.line(text);
 }

@@ -64,8 +64,7 @@ void read_figures(const Database& run, RunSummary& summary) {
     summary.joules_per_step = first(run, "SELECT avg(value) FROM metric WHERE name = 'joules_per_step'");
     summary.step_ns = first(run, "SELECT value FROM metric WHERE name = 'step_median_ns' AND scope = 'run'");
     summary.samples_per_s = first(run, "SELECT value FROM metric WHERE name = 'samples_per_s'");
-    if (summary.samples_per_s && summary.step_ns)
-        summary.samples_per_step = *summary.samples_per_s * *summary.step_ns / 1e9;
+    summary.samples_per_step = first(run, "SELECT samples_per_step FROM v_model_rate");
 }
 
 std::optional<StepParts> parts_of(const Database& run) {
@@ -115,9 +114,10 @@ RunSummary summarise(const Database& run, std::string name, const Given& given) 
     summary.advice = advise(situation);
     read_figures(run, summary);
     summary.parts = parts_of(run);
-    if (given.samples_per_step && summary.step_ns) {
+    const auto mean_ns = first(run, "SELECT avg(dur_ns) FROM v_counted_step WHERE is_slice = 0");
+    if (given.samples_per_step && mean_ns.value_or(0) > 0) {
         summary.samples_per_step = static_cast<double>(*given.samples_per_step);
-        summary.samples_per_s = *summary.samples_per_step * 1e9 / *summary.step_ns;
+        summary.samples_per_s = *summary.samples_per_step * 1e9 / *mean_ns;
     }
     return summary;
 }

@@ -38,7 +38,7 @@ std::vector<Card> cards_of(const Tonight& one) {
     all.push_back({"step", duration_text(*one.night.step_ns), "median of the typical step"});
     if (one.night.samples_per_step)
         all.push_back({"rate", count_text(to_int64(*one.night.samples_per_step * 1e9 / *one.night.step_ns)),
-                       "samples per second"});
+                       "samples per second, by that median"});
     if (const Night* first = night_of(one.nights, one.night.first_bad))
         all.push_back({"first bad night", day_of(*first), first->name, "bad"});
     return all;

@@ -42,9 +42,7 @@ MaybeCard samples_card(const PageInput& input) {
     const Json& steps = input.of("steps");
     const auto rate = steps["samples_per_s"].amount();
     const ReportSource& source = input.source;
-    if (rate)
-        return Card{"Samples per second", count_text(to_int64(*rate)),
-                    std::string("all ranks together") + step_figures(source).basis_of_samples(", ")};
+    if (rate) return Card{"Samples per second", count_text(to_int64(*rate)), "all ranks together"};
     if (!source.options.samples_per_step && !source.number("samples_per_step")) return {};
     return Card{"Samples per second", "not recorded", why_of(steps, "samples_per_s")};
 }
@@ -138,9 +136,8 @@ MaybeCard flops_card(const PageInput& input) {
     if (!rate && !is_given) return {};
     if (!rate) return Card{"MFU", "not recorded", why_of(flops, "tflops_per_gpu")};
     const char* const name = is_given ? "MFU" : "MFU, at least";
-    const std::string each =
-        coordinate(std::round(*rate * 10) / 10) + " TFLOP/s per GPU" +
-        (is_given ? step_figures(input.source).basis_of_samples(" ") : " in recorded products of cuBLAS");
+    const std::string each = coordinate(std::round(*rate * 10) / 10) + " TFLOP/s per GPU" +
+                             (is_given ? "" : " in recorded products of cuBLAS");
     if (!share) return Card{name, "not known", each + "; " + why_of(flops, is_given ? "mfu" : "product_mfu")};
     return Card{name, percent_text(*share), each + ", " + flops["precision"].words()};
 }

@@ -117,11 +117,10 @@ std::string peak_text(const Figures& figures, const Peaks& peaks) {
 
 // "41.2 TFLOP/s per GPU, MFU 13.2 % of 312 (A100-SXM4-80GB, dense bf16: 93 % of the time of timed matrix
 // products, by name); a sample takes …"
-std::string text_of(const Figures& figures, const Peaks& peaks, const ShownSteps& steps) {
+std::string text_of(const Figures& figures, const Peaks& peaks) {
     const std::string of_sample = figures.from.empty() ? "" : "; a sample takes " + figures.from;
     if (!figures.tflops) return "not known: " + figures.why_no_flops;
-    const std::string rate =
-        amount_text(*figures.tflops) + " TFLOP/s per GPU" + steps.basis_of_samples(" ") + ", ";
+    const std::string rate = amount_text(*figures.tflops) + " TFLOP/s per GPU, ";
     if (!figures.mfu) return rate + "MFU not known: " + figures.why_no_share + of_sample;
     std::string text = rate + "MFU " + percent_text(*figures.mfu) + peak_text(figures, peaks);
     if (*figures.mfu > 1) text += "; no GPU does more than it can: check what a sample takes";
@@ -134,7 +133,7 @@ void write(const ReportSource& source, Report& report) {
     const bool is_asked =
         figures.flops_per_sample || source.options.tokens_per_sample || source.number("tokens_per_sample");
     const ProductRate products = product_rate(source);
-    if (is_asked) report.paragraph("FLOPS      " + text_of(figures, peaks, step_figures(source)), kIndent);
+    if (is_asked) report.paragraph("FLOPS      " + text_of(figures, peaks), kIndent);
     // The peak once.
     const std::string of_products = products.text(is_asked && figures.mfu ? "" : peak_text(figures, peaks));
     if (!of_products.empty())

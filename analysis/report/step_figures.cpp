@@ -12,7 +12,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr double kUneven = 0.1;
+constexpr double kUneven = 0.03;
 
 // The ranks of a job step together, so the steps of all of them are looked at as one lot; there are as many
 // as the rank with the most has.
@@ -112,18 +112,18 @@ bool ShownSteps::is_uneven() const {
     if (!median_ns || !mean_ns || *median_ns <= 0) return false;
     return std::abs(static_cast<double>(*mean_ns) / static_cast<double>(*median_ns) - 1) > kUneven;
 }
-double ShownSteps::pace_ns() const { return static_cast<double>(is_uneven() ? *mean_ns : *median_ns); }
-std::optional<double> ShownSteps::samples_per_s() const {
-    if (!samples || !median_ns || *median_ns <= 0) return {};
-    return *samples * 1e9 / static_cast<double>(*median_ns);
+std::optional<double> ShownSteps::steps_per_s() const {
+    if (!mean_ns || *mean_ns <= 0) return {};
+    return 1e9 / static_cast<double>(*mean_ns);
 }
-std::string ShownSteps::basis_of_samples(const char* before) const {
-    return is_uneven() ? std::string(before) + "by the median step" : "";
+std::optional<double> ShownSteps::samples_per_s() const {
+    if (!samples || !steps_per_s()) return {};
+    return *samples * *steps_per_s();
 }
 std::string ShownSteps::rates_text(const char* of_steps, const char* between) const {
-    std::string text = rate_text_of(1e9 / pace_ns()) + of_steps;
-    if (const auto rate = samples_per_s())
-        text += between + rate_text_of(*rate) + " samples/s" + basis_of_samples(" ");
+    const auto rate_of_steps = steps_per_s();
+    std::string text = rate_of_steps ? rate_text_of(*rate_of_steps) + of_steps : "";
+    if (const auto rate = samples_per_s()) text += between + rate_text_of(*rate) + " samples/s";
     return text;
 }
 
@@ -151,7 +151,7 @@ const ShownSteps& step_figures(const ReportSource& source) {
 
 std::string rate_text_of(double per_s) {
     char text[32];
-    if (per_s >= 1000) return count_text(to_int64(per_s));
+    if (per_s >= 1000) return count_text(to_int64(std::round(per_s)));
     std::snprintf(text, sizeof text, "%.3g", per_s);
     return text;
 }

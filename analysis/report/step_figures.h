@@ -21,12 +21,10 @@ struct ShownSteps {
     std::optional<int64_t> span_ns, before_ns;
     std::optional<double> run_share;  // of the time of all calls
 
-    // Where the mean is far from the median, as in a loop that waits for every tenth batch, steps in a second
-    // are of the mean. Samples are of the median, as the metric is.
+    // The mean is far from the median, as in a loop that waits for every tenth batch.
     bool is_uneven() const;
-    double pace_ns() const;  // median_ns is known
-    std::optional<double> samples_per_s() const;
-    std::string basis_of_samples(const char* before) const;  // " by the median step", or nothing to say
+    // What there is in a second is of the mean.
+    std::optional<double> steps_per_s() const, samples_per_s() const;
     // "50 steps/s   3,200 samples/s"
     std::string rates_text(const char* of_steps, const char* between) const;
 };

@@ -36,7 +36,7 @@ SELECT s.gpu_id, s.step, s.pack_ns, s.unpack_ns, s.start_delay_ns
 FROM comm_step s JOIN gpu u ON u.gpu_id = s.gpu_id
   JOIN v_counted_step c ON c.rank_id = u.rank_id AND c.step = s.step;
 
--- One row: samples of all ranks a second, by the median step; and what that is in floating-point operations a
+-- One row: samples of all ranks a second, by the mean step; and what that is in floating-point operations a
 -- second of each GPU, by what the options say of a sample.
 CREATE VIEW v_model_rate AS
 WITH a_step AS (
@@ -50,15 +50,15 @@ WITH a_step AS (
     max(CASE WHEN r.key = 'ranks_seen' THEN CAST(r.value AS DOUBLE) END) AS ranks_seen,
     max(CASE WHEN r.key = 'ranks_expected' THEN CAST(r.value AS DOUBLE) END) AS ranks_expected
   FROM run r
-), middle AS (
-  SELECT min(CASE WHEN p.run_place * 100 >= p.run_steps * 50 THEN p.dur_ns END) AS dur_ns FROM v_step_place p
+), mean AS (
+  SELECT avg(p.dur_ns) AS dur_ns FROM v_step_place p
 ), counted AS (
   SELECT CAST(sum(a.samples) AS DOUBLE) / CAST(count(*) AS DOUBLE) AS samples FROM a_step a
 ), rate AS (
   SELECT coalesce(s.samples, c.samples) AS samples_per_step,
-    coalesce(s.samples, c.samples) * 1000000000 / CAST(nullif(m.dur_ns, 0) AS DOUBLE) AS samples_per_s,
+    coalesce(s.samples, c.samples) * 1000000000 / nullif(m.dur_ns, 0) AS samples_per_s,
     coalesce(s.flops, 6 * s.params * s.tokens) AS flops_per_sample, s.ranks_seen, s.ranks_expected
-  FROM said s JOIN middle m ON 1 = 1 JOIN counted c ON 1 = 1
+  FROM said s JOIN mean m ON 1 = 1 JOIN counted c ON 1 = 1
 ), peak AS (
   SELECT CAST(count(*) AS DOUBLE) AS gpus, count(g.peak_flops_per_s) AS known,
     sum(g.peak_flops_per_s) AS flops_per_s, min(g.why) AS why
