@@ -15,7 +15,7 @@ struct Heading {
     const char* change;   // "loading ahead, in more workers": what would take it away
 };
 
-// Of a step, in ns; where the run has no steps, of each second. Both bounds are predictions.
+// Of a step, in ns; where the run has no steps, of a second. Both bounds are predictions.
 struct Gain {
     double low_ns = 0, high_ns = 0;
 };

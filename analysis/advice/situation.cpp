@@ -31,7 +31,8 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
             "SELECT max(ns) FROM (SELECT sum(1.0 * sum_ns / timed * (launches + coalesce(graph_launches, 0)))"
             " AS ns FROM kernel WHERE timed > 0 GROUP BY gpu_id)")
             .value_or(0);
-    if (all_steps_ > 0) each_step_ns_ = std::max(host_ns, kernels_ns / all_steps_);
+    if (all_steps_ > 0 && host_ns > 0) each_step_ns_ = std::max(host_ns, kernels_ns / all_steps_);
+    what_if_.take_as_steps_of(each_step_ns_);
 }
 
 std::optional<double> Situation::real(std::string_view sql) const {
@@ -60,10 +61,9 @@ std::vector<Evidence> Situation::rows(const char* table, std::string_view sql) c
 }
 
 double Situation::counted(double whole_run) const {
-    if (has_steps()) return all_steps_ > 0 ? whole_run / all_steps_ : 0;
-    // What was timed lies in steps, though in none as a whole: a start-up is in neither.
-    if (all_steps_ > 0 && each_step_ns_ > 0) return whole_run / all_steps_ * 1e9 / each_step_ns_;
-    return run_ns_ > 0 ? whole_run * 1e9 / run_ns_ : 0;
+    // What was timed lies in steps, be it in none as a whole: a start-up is in neither.
+    if (is_per_step()) return all_steps_ > 0 ? whole_run / all_steps_ : 0;
+    return run_ns_ > 0 ? whole_run * step_ns() / run_ns_ : 0;
 }
 
 double Situation::input_ns(const GpuInStep& gpu) const {

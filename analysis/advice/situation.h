@@ -43,8 +43,11 @@ class Situation {
     // Its gap list: what would be left of a step without something. No steps in it: nothing was timed.
     const WhatIf& what_if() const { return what_if_; }
     bool is_known() const { return what_if_.steps() > 0; }
-    double step_ns() const { return what_if_.step_ns(); }  // mean of the steps of what_if()
-    bool has_steps() const { return what_if_.has_steps(); }
+    // What gains are of: the mean of the steps of what_if(); of steps of which none was timed as a whole, the
+    // mean of all that count; where there are none, a second.
+    double step_ns() const { return what_if_.step_ns(); }
+    bool has_steps() const { return what_if_.has_steps(); }  // that were timed as a whole
+    bool is_per_step() const { return has_steps() || each_step_ns_ > 0; }
     // Nothing tells idle time of these causes from a start: one step was recorded; or none were found, and
     // most of it lies in the first fifth of the run, or in few long stretches.
     bool may_be_start(Causes causes) const;
@@ -59,10 +62,9 @@ class Situation {
     }
     const Ecosystem& ecosystem() const { return ecosystem_; }
 
-    // "of 20.0 ms a step"; what a gain is compared with where there are no steps: a second.
-    std::string per() const { return has_steps() ? "step" : "second"; }
+    std::string per() const { return is_per_step() ? "step" : "second"; }  // "of 20.0 ms a step"
     std::string each() const { return has_steps() ? "in every step" : "again and again"; }
-    double counted(double whole_run) const;  // of all steps together, to one of them (or a second)
+    double counted(double whole_run) const;  // of all steps together, to one of them, or a second
 
     // The host reads something small in every step and waits for it. Then what it does afterwards is that
     // wait's: with work in the queue the GPU would not have waited.

@@ -82,6 +82,12 @@ WhatIf::WhatIf(const CountedSteps& basis) {
     scale_ = step_ns_ / mean_ns;
 }
 
+void WhatIf::take_as_steps_of(double ns) {
+    if (has_steps_ || step_ns_ <= 0 || ns <= 0) return;
+    scale_ *= ns / step_ns_;
+    step_ns_ = ns;
+}
+
 Gain WhatIf::shorter(const std::function<Gain(const GpuInStep&)>& less) const {
     Gain sum;
     size_t at = 0;

@@ -35,8 +35,10 @@ class WhatIf {
     explicit WhatIf(const CountedSteps& basis);  // which must outlive it, wherever it is moved to
 
     int64_t steps() const { return static_cast<int64_t>(step_ends_.size()); }
-    bool has_steps() const { return has_steps_; }  // false: slices or spans, taken to a second each
-    double step_ns() const { return step_ns_; }
+    bool has_steps() const { return has_steps_; }  // false: slices or spans, each taken to what a gain is of
+    double step_ns() const { return step_ns_; }    // what a gain is of
+    // A mean step of those that were not timed as a whole; else a gain is of a second.
+    void take_as_steps_of(double ns);
 
     // Without idle time of these causes. Low: each of its gaps keeps so much of itself.
     enum class Left { kLatency, kKernelGap };

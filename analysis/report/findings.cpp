@@ -47,7 +47,7 @@ std::string head_of(const Advice& one, size_t place, const RunAdvice& run) {
     std::snprintf(number, sizeof number, "%2zu ", place);
     return number + std::string(one.heading().title) + ": " +
            shares_text(run.share_of_step(gain.low_ns), run.share_of_step(gain.high_ns)) + " of " +
-           (run.has_steps ? "a step, " : "the time, ") + times_text(gain.low_ns, gain.high_ns) + "; " +
+           (run.is_per_step ? "a step, " : "the time, ") + times_text(gain.low_ns, gain.high_ns) + "; " +
            one.finding.text() + "  [" + one.rule->id + "]";
 }
 

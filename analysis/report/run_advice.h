@@ -13,8 +13,8 @@ namespace gpushim::analysis {
 struct RunAdvice {
     bool is_known = false;
     std::string why_unknown = {};  // "nothing was timed"
-    bool has_steps = false;
-    double step_ns = 0;  // what gains are of: the mean of the timed steps, or a second
+    bool is_per_step = false;
+    double step_ns = 0;  // what gains are of: a mean step, or a second
     std::string per;     // "step", "second"
     std::vector<Advice> advice;
 

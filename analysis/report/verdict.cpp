@@ -39,8 +39,8 @@ struct Verdict {
     std::optional<double> after_low_ns = {}, after_high_ns = {};  // what would be left of a mean step
 };
 
-// What costs are of: the mean of the timed steps, without our events. Where that is not the median above it,
-// the reader has to know.
+// What costs are of: the mean of the timed steps, without our events, or of all. Where that is not the median
+// above it, the reader has to know.
 std::string step_text(const RunAdvice& run, const ShownSteps& steps) {
     const auto is_near = [&](std::optional<int64_t> other_ns, double near) {
         return other_ns && std::abs(static_cast<double>(*other_ns) / run.step_ns - 1) <= near;
@@ -59,8 +59,9 @@ std::string cost_text(const RunAdvice& run, const Advice& first, const ShownStep
     const auto& [low_ns, high_ns] = finding.gain;
     const std::string lead = finding.lead.empty() ? first.heading().lead : finding.lead;
     return shares_text(run.share_of_step(low_ns), run.share_of_step(high_ns)) +
-           (run.has_steps ? " of each step " : " of the time ") + lead +
-           (run.has_steps ? " (" + times_text(low_ns, high_ns) + " of " + step_text(run, steps) + ")" : "") +
+           (run.is_per_step ? " of each step " : " of the time ") + lead +
+           (run.is_per_step ? " (" + times_text(low_ns, high_ns) + " of " + step_text(run, steps) + ")"
+                            : "") +
            (finding.where.empty() ? "" : ", " + finding.where);
 }
 
@@ -73,7 +74,7 @@ std::string change_text(const RunAdvice& run, const Verdict& verdict, const Advi
     const std::string least = times(*verdict.share_low), most = times(*verdict.share_high);
     const std::string rate = (least == most ? "" : least + "–") + most + "x";
     const std::string change = std::string(first.heading().change) + " → about ";
-    if (!run.has_steps) return change + rate;
+    if (!run.is_per_step) return change + rate;
     return change + times_text(*verdict.after_low_ns, *verdict.after_high_ns) + " a step (" + rate + ")";
 }
 
@@ -91,7 +92,7 @@ Verdict of_finding(const RunAdvice& run, const Advice& first, const ShownSteps& 
     verdict.share_low = run.share_of_step(gain.low_ns);
     verdict.share_high = run.share_of_step(gain.high_ns);
     verdict.level = level_of(mean_share(run, gain));
-    if (run.has_steps) {
+    if (run.is_per_step) {
         verdict.after_low_ns = run.step_ns - gain.high_ns;
         verdict.after_high_ns = run.step_ns - gain.low_ns;
     }
@@ -118,7 +119,7 @@ Verdict of_shares(const RunAdvice& run, const std::optional<MeanShares>& shares,
                   const std::vector<GpuFigures>& gpus, const ServingFigures& serving, bool is_part) {
     const std::string nothing = is_part ? "; what to change first is said of the whole run"
                                         : "; no change that gpushim knows of is worth 5 % of it";
-    const std::string of_each = run.has_steps ? " of each step " : " of the time ";
+    const std::string of_each = run.is_per_step ? " of each step " : " of the time ";
     if (!shares) return {"not known", "what the GPU did is not recorded"};
     const auto text_of = [&](double share, const std::string& what) {
         return shares_text(share, share) + of_each + what + nothing;

@@ -12,8 +12,8 @@ constexpr const char* kBatches =
     "c.kind = 'h2d' AND c.source <> 'pageable' AND c.blocking = 0"
     " AND c.max_bytes >= 65536";
 
-// Of a second without steps: below that these may be the copies of a start.
-constexpr double kFills = 0.5, kSecondNs = 1e9;
+// Where no step was timed: below that these may be the copies of a start.
+constexpr double kFills = 0.5;
 
 // Nothing tells whether they are a batch: weights may come so, too.
 constexpr Heading kOfRun = {"copy-bound", "Large copies to the device",
@@ -23,7 +23,7 @@ constexpr Heading kOfRun = {"copy-bound", "Large copies to the device",
 std::optional<Finding> look(const Situation& run) {
     const Work copies = run.has_steps() ? copies_where(run, kBatches) : copies_of_run_where(run, kBatches);
     if (copies.ns <= 0) return {};
-    if (!run.has_steps() && copies.ns < kFills * kSecondNs) return {};
+    if (!run.has_steps() && copies.ns < kFills * run.step_ns()) return {};
     Finding found;
     found.title = bytes_text(copies.bytes) + " to the device in a " + run.per() + ", " +
                   duration_text(copies.ns) + " in which nothing else runs on the GPU";

@@ -7,7 +7,8 @@ std::vector<TimedGpu> timed_gpus(const Situation& run) {
     for (const GpuTotal& total : run.basis().totals()) {
         const double window_ns = total.real(WhatRan::window);
         if (window_ns <= 0) continue;
-        const double each = run.has_steps() ? 1 / static_cast<double>(total.steps) : 1e9 / window_ns;
+        const double each =
+            run.has_steps() ? 1 / static_cast<double>(total.steps) : run.step_ns() / window_ns;
         gpus.push_back({total.gpu_id, window_ns * each, total.real(WhatRan::busy) * each,
                         total.real(WhatRan::compute) * each, total.real(WhatRan::copy) * each});
     }

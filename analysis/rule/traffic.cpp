@@ -77,7 +77,7 @@ Exposed exposed_communication(const Situation& run) {
             most = &total;
     if (most == nullptr || most->ns(WhatRan::window) <= 0) return {};
     const double each =
-        run.has_steps() ? 1 / static_cast<double>(most->steps) : 1e9 / most->real(WhatRan::window);
+        run.has_steps() ? 1 / static_cast<double>(most->steps) : run.step_ns() / most->real(WhatRan::window);
     return {most->real(WhatRan::exposed_transfer) * each, most->real(WhatRan::waiting_for_peer) * each,
             most->real(WhatRan::compute) * each};
 }

@@ -33,6 +33,9 @@ class LongSteps(cli.Case):
         self.assertIn("steps were timed from beginning to end, and they are no sample of all",
                       " ".join(note["title"] for note in report["findings"]))
         self.assertGreater(gpu["idle_share_high"] - gpu["idle_share_low"], 0.5)
+        for finding in report["findings"]:
+            self.assertLessEqual(finding["gain_high_ns"] or 0, report["steps"]["mean_ns"], finding)
+        self.assertIn("(gain per step, predicted", self.gpushim("report", self.folder).stdout)
 
     def test_the_rank_that_takes_so_long_is_named(self):
         """No replay is longer than one of them, so what it costs is a bound."""

@@ -144,7 +144,7 @@ class Page(cli.Case):
         self.assertRegex(text, r"<title>input_wait: [^<]*\nthe host waited before the input copy<")
 
     def rate_of(self, text):
-        return int(re.search(r"Samples per second</dt><dd class="figure">([\d,]+)", text)[1].replace(",", ""))
+        return int(re.search(r'Samples per second</dt><dd class="figure">([\d,]+)', text)[1].replace(",", ""))
 
     def test_where_steps_are_uneven_the_card_has_their_mean(self):
         run = self.folder / "run.db"

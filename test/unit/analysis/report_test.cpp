@@ -34,7 +34,7 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
             "device times by events: 4 windows, 14.2 % of the run, 100.0 % of the operations in that time",
             "clock ±800 ns; launch latency 8.00 us",
             "own cost 0.40 % of the busiest thread's time, mean of 2 processes (budget 1.0 %)",
-            "STEPS      20.0 ms median, 21.3 ms p95   50 steps/s   3,200 samples/s",
+            "STEPS      20.0 ms median, 21.3 ms p95   50 steps/s   3,199 samples/s",
             "steps 21-400 (380; 20 left out; anchor sgd_step, confidence 0.99)",
             "IDLE       input 4.80 + launch 1.20 + sync 0.60 + host 0.20 = 6.80 ms, mean of 2 GPUs",
             "largest cause input_cpu 4.80 ms (the host computed before the input copy); 0.60 ms in gaps that "

@@ -140,18 +140,21 @@ TEST_CASE("what is counted where no step was timed is of the steps, not of the s
     RunRows run;
     run.rank(0).steps(0, {.ran = {{kCompute, kStepNs}}});
     CHECK(Situation(run.raw()).counted(400e6) == Approx(20e6));
-    run.change("DELETE FROM gpu_step WHERE step > 0; UPDATE gpu_step SET step = -1");
-    CHECK(Situation(run.raw()).per() == "second");
-    CHECK(Situation(run.raw()).counted(400e6) == Approx(1e9));
+    run.change("INSERT INTO unlike_steps VALUES (0)");
+    CHECK_FALSE(Situation(run.raw()).has_steps());
+    CHECK(Situation(run.raw()).per() == "step");
+    CHECK(Situation(run.raw()).step_ns() == Approx(20e6));
+    CHECK(Situation(run.raw()).counted(400e6) == Approx(20e6));
     run.change("UPDATE rank SET last_ns = 60000000000");  // what comes behind the steps takes a minute
-    CHECK(Situation(run.raw()).counted(400e6) == Approx(1e9));
+    CHECK(Situation(run.raw()).counted(400e6) == Approx(20e6));
     // Kernels need 100 ms for each, which the host has launched in 20.
     run.add("kernel", {{"gpu_id", int64_t{0}},
                        {"name", "sweep"},
                        {"launches", 10 * RunRows::kSteps},
                        {"timed", int64_t{20}},
                        {"sum_ns", 200 * kMs}});
-    CHECK(Situation(run.raw()).counted(400e6) == Approx(200e6));
+    CHECK(Situation(run.raw()).step_ns() == Approx(100e6));
+    CHECK(Situation(run.raw()).counted(400e6) == Approx(20e6));
 }
 
 }  // namespace rule_launching_test

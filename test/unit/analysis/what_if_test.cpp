@@ -92,6 +92,28 @@ TEST_CASE("what one step has and others have not is not usual", "[what_if]") {
     CHECK(what_if.without_usual({"host_cpu"}, WhatIf::Left::kLatency).high_ns == Approx((19 + 4) * 1e6 / 20));
 }
 
+// Spans of 100 ms, which tell shares; a step takes 40.
+TEST_CASE("where no step was timed as a whole a gain is of a mean one", "[what_if]") {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, 75 * kMs}}, .idle = {{"sync", 25 * kMs}}});
+    const CountedSteps steps(run.raw());
+    WhatIf timed(steps);
+    timed.take_as_steps_of(40e6);
+    CHECK(timed.step_ns() == Approx(100e6));
+    run.change("INSERT INTO unlike_steps VALUES (0); UPDATE step SET dur_ns = 40000000");
+    const CountedSteps spans(run.raw());
+    WhatIf what_if(spans);
+    CHECK(what_if.step_ns() == Approx(1e9));
+    what_if.take_as_steps_of(40e6);
+    CHECK_FALSE(what_if.has_steps());
+    CHECK(what_if.step_ns() == Approx(40e6));
+    CHECK(what_if.without({"sync"}).high_ns == Approx(10e6));
+    CHECK(what_if.idle_ns({"sync"}) == Approx(10e6));
+    CHECK(what_if.shorter({{0, {1e6, 3e6}}}).high_ns == Approx(3e6));
+    CHECK(Situation(run.raw()).step_ns() == Approx(40e6));
+    CHECK(Situation(run.raw()).per() == "step");
+}
+
 TEST_CASE("where there are no steps a gain is of a second", "[what_if]") {
     RunRows run;
     run.rank(0, "none");
