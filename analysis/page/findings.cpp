@@ -152,9 +152,9 @@ bool is_by_gain(const PageInput& input) {
 }
 
 Markup write(const PageInput& input) {
-    const std::string per = input.of("steps")["median_ns"].is_null() ? "second" : "step";
     if (!input.of("findings_why").is_null())
         return element("p", {{"class", "missing"}}, input.of("findings_why").words());
+    const std::string per = input.of("gains_per").words();
     Markup gains;
     for (const Json& finding : input.of("findings").items())
         if (finding["kind"].words() == "gain") gains += finding_of(input, finding, per);

@@ -105,6 +105,7 @@ void write(const ReportSource& source, Report& report) {
         report.line("");
         return report.line("WHAT TO DO  not known: " + run.why_unknown);
     }
+    report.json.set("gains_per", run.per);
     if (hang_of(source)) {
         report.line("");
         return report.line(

@@ -1,4 +1,5 @@
 """gpushim import kineto: the steps of a trace, and of graphs that were launched in it."""
+import json
 import unittest
 
 import importing
@@ -134,6 +135,8 @@ class Steps(importing.Import):
                 at += 1_000_000 + number
             run = self.imported(trace.write(self.folder / "t.json.gz"))
             self.assertEqual(self.rows("SELECT id FROM finding WHERE kind = 'gain'", run), found)
+            report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
+            self.assertEqual(report["gains_per"], "second")
 
 
 if __name__ == "__main__":

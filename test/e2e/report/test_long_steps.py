@@ -35,6 +35,7 @@ class LongSteps(cli.Case):
         self.assertGreater(gpu["idle_share_high"] - gpu["idle_share_low"], 0.5)
         for finding in report["findings"]:
             self.assertLessEqual(finding["gain_high_ns"] or 0, report["steps"]["mean_ns"], finding)
+        self.assertEqual(report["gains_per"], "step")
         self.assertIn("(gain per step, predicted", self.gpushim("report", self.folder).stdout)
 
     def test_the_rank_that_takes_so_long_is_named(self):

@@ -83,8 +83,7 @@ TEST_CASE("of uneven steps the mean is said, too, and rates are of it", "[report
     INFO(text_of(uneven));
     CHECK(value(uneven, "steps.median_ns") == "20000000");
     CHECK(value(uneven, "steps.mean_ns") == "40000000");
-    CHECK_THAT(text_of(uneven),
-               Contains("STEP     20.0 ms (mean 40.0 ms) · 25/s · 1,600 samples/s ·"));
+    CHECK_THAT(text_of(uneven), Contains("STEP     20.0 ms (mean 40.0 ms) · 25/s · 1,600 samples/s ·"));
     CHECK_THAT(text_of(uneven), Contains(", 40.0 ms mean   25 steps/s   1,600 samples/s"));
     CHECK(std::stod(value(uneven, "steps.samples_per_s")) == Approx(1600));
 }
