@@ -7,6 +7,8 @@
 #include <cmath>
 #include <random>
 
+#include "repeats.h"
+
 namespace pace_change_test {
 
 using namespace gpushim::analysis;
@@ -75,7 +77,7 @@ int false_alarms(int jobs, int steps, double spread, double memory) {
 TEST_CASE("a change of a run that goes on is told when there are enough steps behind it", "[top]") {
     for (const double by : {0.08, 0.18, 1.0, -0.15}) {
         INFO(by);
-        for (uint64_t seed = 1; seed <= 10; ++seed) {
+        for (uint64_t seed = 1; seed <= repeats<uint64_t>(10, 1); ++seed) {
             const auto after = told_after(seed, by);
             REQUIRE(after);
             CHECK(*after >= 70);
@@ -88,7 +90,7 @@ TEST_CASE("a change stays known when the steps before it are long gone", "[top]"
     Job job(1, 0.02);
     job.steps(300);
     const int64_t at_ns = job.now_ns();
-    job.steps(3000, 1.3);
+    job.steps(repeats(3000, 1200), 1.3);
     REQUIRE(job.newest());
     CHECK(std::abs(static_cast<double>(job.newest()->at_ns - at_ns)) < 10 * kStepNs);
     CHECK(job.newest()->ratio() == Approx(0.3).epsilon(0.05));
@@ -118,8 +120,8 @@ TEST_CASE("of short steps many make a piece", "[top]") {
 }
 
 TEST_CASE("steady runs have no change, however often they are asked", "[top]") {
-    CHECK(false_alarms(3, 3000, 0.02, 0) == 0);
-    CHECK(false_alarms(3, 3000, 0.05, 0.9) == 0);
+    CHECK(false_alarms(repeats(3, 1), 3000, 0.02, 0) == 0);
+    CHECK(false_alarms(repeats(3, 1), 3000, 0.05, 0.9) == 0);
 }
 
 TEST_CASE("parts are those of the windows before a change and since, also when the former are gone",
