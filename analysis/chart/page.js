@@ -52,6 +52,8 @@
     if (table.tBodies[0].rows.length > 12) add_filter(table);
   }
 
+  for (const full of document.querySelectorAll(".full")) full.title = full.textContent;
+
   const made = (name, words, within) => {
     const all = document.createElement(name);
     all.append(words);
@@ -81,6 +83,8 @@
     const bottom = moves.height.baseVal.value;
     const whole_ns = Number(moves.dataset.ns), most = Number(moves.dataset.zoom);
     const bars = Array.from(moves.querySelectorAll("rect"), (rect) => {
+      const more = document.getElementById(rect.dataset.more)?.textContent;
+      if (more) rect.firstElementChild.append(`\n${more}`);
       const text = rect.nextElementSibling?.matches("text") ? rect.nextElementSibling : null;
       const words = rect.textContent, first = words.split("\n")[0];
       const name = first.slice(0, first.lastIndexOf(": "));

@@ -115,13 +115,13 @@ std::string class_of(const Merged& one, const TimelineRow& row) {
 
 Markup span_of(const Merged& one, const TimelineRow& row, const Scale& x, double top, double from_ns) {
     const double begin = x.place(std::max(one.span.from_ns, from_ns)), end = x.place(one.span.until_ns);
-    Markup all = element("rect",
-                         {{"x", coordinate(begin)},
-                          {"y", coordinate(top)},
-                          {"width", coordinate(std::max(end - begin, 0.6))},
-                          {"height", coordinate(kLineBar)},
-                          {"class", class_of(one, row)}},
-                         hint(lines_of(one, from_ns)));
+    Attributes attributes = {{"x", coordinate(begin)},
+                             {"y", coordinate(top)},
+                             {"width", coordinate(std::max(end - begin, 0.6))},
+                             {"height", coordinate(kLineBar)},
+                             {"class", class_of(one, row)}};
+    if (one.count == 1 && !one.span.more.empty()) attributes.push_back({"data-more", one.span.more});
+    Markup all = element("rect", attributes, hint(lines_of(one, from_ns)));
     const double letters = (end - begin - 6) / kLineLetter;
     if (one.count == 1 && letters >= 4) {
         const std::string name = shortened(one.span.name, static_cast<size_t>(letters));

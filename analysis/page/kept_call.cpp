@@ -106,11 +106,12 @@ std::string CallWords::line(const KeptCall& call) const {
     return has_lines_ ? "not recorded: no launch of this kernel was sampled" : "not recorded";
 }
 
-std::vector<std::string> CallWords::details(const KeptCall& call) const {
+std::vector<std::string> CallWords::details(const KeptCall& call, bool has_whole_name) const {
     const std::string range = !call.range.empty() ? source_.name("range", call.range)
                               : has_ranges_       ? "none of this time"
                                                   : "not recorded";
     std::vector<std::string> all = {where(call), called(call), "range: " + range, "Python: " + line(call)};
+    if (has_whole_name) return all;
     if (const std::string full = source_.name("kernel", call.kernel); !full.empty() && full != name(call))
         all.insert(all.begin(), full);
     return all;

@@ -29,7 +29,8 @@ class CallWords {
   public:
     CallWords(const ReportSource& source, const RankInStep& rank);
     std::string name(const KeptCall& call) const;  // of a kernel as in the report's table
-    std::vector<std::string> details(const KeptCall& call) const;
+    // has_whole_name: a kernel's is told elsewhere on the page.
+    std::vector<std::string> details(const KeptCall& call, bool has_whole_name) const;
 
   private:
     std::string where(const KeptCall& call) const;

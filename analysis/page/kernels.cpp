@@ -10,13 +10,14 @@
 #include "../text/units.h"
 #include "../text/width.h"
 #include "figures.h"
+#include "kernel_names.h"
 #include "part.h"
 
 namespace gpushim::analysis::part_kernels {
 
 namespace {
 
-constexpr size_t kMostBars = 15, kMostRows = 200;
+constexpr size_t kMostBars = 15;
 constexpr double kWorthSaying = 0.10;
 
 // Of one short name; each kernel by its own is in the table.
@@ -51,7 +52,7 @@ StackedBars chart_of(const PageInput& input) {
     chart.words = {
         "kernel-time", "Kernels that take the most time",
         "A bar for all kernels of one short name: their share of all kernel time, by whether they run on "
-        "tensor cores. The table below has each by its full name."};
+        "tensor cores. The table below has each kernel, with its full name."};
     chart.x = {"of kernel time", share_axis};
     chart.parts = {
         {"tensor cores", 2}, {"not known by name", 7}, {"no tensor cores", 1}, {"no matrix product", 11}};
@@ -125,6 +126,15 @@ std::optional<double> mean_of(const Json& kernel) {
     return sum && timed.value_or(0) > 0 ? std::optional(*sum / *timed) : std::nullopt;
 }
 
+// A full name may be far longer than a line: the style sheet shows its begin, and all of it after a click.
+Markup cell_of(const KernelNames& names, size_t nth) {
+    Markup cell = element("code", {}, names.short_name(nth));
+    if (!names.full_name(nth).empty())
+        cell += element("code", {{"class", "full"}, {"id", names.id(nth)}, {"tabindex", "0"}},
+                        names.full_name(nth));
+    return cell;
+}
+
 Markup table_of(const PageInput& input) {
     const std::vector<Json>& kernels = input.of("kernels").items();
     // What a step takes is of all launches, a total only of those that were timed.
@@ -137,22 +147,22 @@ Markup table_of(const PageInput& input) {
                        "family", "precision", "tensor cores"},
                       {},
                       ""};
+    const KernelNames names(input);
     const bool has_products = has_products_of(input);
     if (has_products) add_product_columns(rows);
-    if (kernels.size() > kMostRows)
-        rows.rest = "Those " + std::to_string(kMostRows) + " of " +
+    if (kernels.size() > kMostKernels)
+        rows.rest = "Those " + std::to_string(kMostKernels) + " of " +
                     count_axis(static_cast<double>(kernels.size())) +
                     " that take the most time; report --json has all of them.";
     for (const Json& kernel : kernels) {
-        if (rows.rows.size() == kMostRows) break;
+        if (rows.rows.size() == kMostKernels) break;
         const auto share = kernel["share"].amount(), count = kernel["count"].amount();
-        rows.rows.push_back({element("code", {}, shown(kernel["name"].words())),
-                             TableCell(count_of_json(kernel["count"]), count.value_or(0)),
-                             share ? cell_by(duration_text, kernel[took]) : TableCell(kNotThere),
-                             cell_by(duration_text, mean_of(kernel)),
-                             share ? TableCell(percent_text(*share), *share) : TableCell(kNotThere),
-                             kernel["family"].words(), kernel["precision"].words(),
-                             kernel["tensor_core"].words()});
+        rows.rows.push_back(
+            {cell_of(names, rows.rows.size()), TableCell(count_of_json(kernel["count"]), count.value_or(0)),
+             share ? cell_by(duration_text, kernel[took]) : TableCell(kNotThere),
+             cell_by(duration_text, mean_of(kernel)),
+             share ? TableCell(percent_text(*share), *share) : TableCell(kNotThere), kernel["family"].words(),
+             kernel["precision"].words(), kernel["tensor_core"].words()});
         if (has_products) add_products(kernel, rows.rows.back());
     }
     return table(rows);

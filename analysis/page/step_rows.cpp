@@ -98,7 +98,8 @@ std::map<int64_t, int64_t> waits_of(const ReportSource& source, const RankInStep
 
 }  // namespace
 
-std::vector<TimelineRow> stream_rows(const ReportSource& source, const RankInStep& rank, size_t most) {
+std::vector<TimelineRow> stream_rows(const ReportSource& source, const KernelNames& names,
+                                     const RankInStep& rank, size_t most) {
     std::map<std::pair<int64_t, int64_t>, Track> tracks;
     const std::map<int64_t, int64_t> waits = waits_of(source, rank);
     const CallWords words(source, rank);
@@ -106,11 +107,13 @@ std::vector<TimelineRow> stream_rows(const ReportSource& source, const RankInSte
     for (Query rows = kept_operations(source, rank); rows.step();) {
         KeptCall call(rows);
         Track& track = tracks[{call.device, call.stream}];
-        const std::vector<std::string> details = words.details(call);
+        const std::string whole = names.id_of(source, call.kernel);
+        const std::vector<std::string> details = words.details(call, !whole.empty());
         const auto add = [&](int64_t from_ns, int64_t ns, TimelineColour colour, const std::string& name) {
             TimelineSpan& span =
                 track.add(static_cast<double>(rank.here(from_ns)), static_cast<double>(ns), colour, name);
             span.details = details;
+            span.more = whole;
             span.is_before = call.before > 0;
         };
         int64_t waited_ns = 0;
@@ -148,7 +151,8 @@ std::vector<TimelineRow> idle_rows(const ReportSource& source, const RankInStep&
     return busiest(tracks, most);
 }
 
-std::vector<TimelineRow> thread_rows(const ReportSource& source, const RankInStep& rank, size_t most) {
+std::vector<TimelineRow> thread_rows(const ReportSource& source, const KernelNames& names,
+                                     const RankInStep& rank, size_t most) {
     Query rows = of_step(
         source,
         "SELECT c.kind, c.tid, c.enter_ns, c.dur_ns, coalesce(t.text, ''), coalesce(k.name, ''),"
@@ -174,7 +178,8 @@ std::vector<TimelineRow> thread_rows(const ReportSource& source, const RankInSte
                                        colour_of_call(rows.text(0), kernel, families), shown(rows.text(4)));
         span.details = {rank.rank + ", thread " + track.row.label};
         if (kernel.empty()) continue;
-        span.details.push_back("launches " + source.name("kernel", kernel) +
+        span.more = names.id_of(source, kernel);
+        span.details.push_back("launches " + shown(source.short_kernel_name(kernel)) +
                                (rows.is_null(7)
                                     ? "; when that began is not recorded"
                                     : "; that began " + duration_text(rows.real(7)) + " after this call"));

@@ -78,18 +78,19 @@ void cut_off(const KeptStep& excerpt, std::vector<TimelineRow>& rows) {
     std::erase_if(rows, [](const TimelineRow& row) { return row.spans.empty(); });
 }
 
-void add_rank(const PageInput& input, const KeptStep& step, const RankInStep& rank, TimelineChart& timeline) {
+void add_rank(const PageInput& input, const KernelNames& names, const KeptStep& step, const RankInStep& rank,
+              TimelineChart& timeline) {
     const bool is_one = step.ranks.size() == 1;
     const MostRows most = is_one ? kOfOne : kOfSeveral;
     const size_t first_row = timeline.rows.size();
     if (!is_one) timeline.rows.push_back({heading_of(step, rank), {}, false, true});
     double last_ns = static_cast<double>(rank.end_ns());
-    std::vector<TimelineRow> streams = stream_rows(input.source, rank, most.streams);
+    std::vector<TimelineRow> streams = stream_rows(input.source, names, rank, most.streams);
     for (const TimelineRow& row : streams)
         for (const TimelineSpan& span : row.spans) last_ns = std::max(last_ns, span.until_ns);
-    for (std::vector<TimelineRow> rows :
-         {std::move(streams), idle_rows(input.source, rank, most.idle),
-          range_rows(input.source, rank, most.ranges), thread_rows(input.source, rank, most.threads)}) {
+    for (std::vector<TimelineRow> rows : {std::move(streams), idle_rows(input.source, rank, most.idle),
+                                          range_rows(input.source, rank, most.ranges),
+                                          thread_rows(input.source, names, rank, most.threads)}) {
         if (step.is_excerpt()) cut_off(step, rows);
         for (TimelineRow& row : rows) timeline.rows.push_back(std::move(row));
     }
@@ -117,7 +118,8 @@ TimelineChart timeline_of(const PageInput& input, const KeptStep& step) {
     else if (step.ranks.size() > 1)
         timeline.since = "since the step began on the first of these ranks";
     const double longest_ns = timeline.until_ns + 0.5 * (timeline.until_ns - timeline.from_ns);
-    for (const RankInStep& rank : step.ranks) add_rank(input, step, rank, timeline);
+    const KernelNames names(input);
+    for (const RankInStep& rank : step.ranks) add_rank(input, names, step, rank, timeline);
     timeline.until_ns = std::min(timeline.until_ns, longest_ns);
     return timeline;
 }

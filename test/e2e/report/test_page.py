@@ -94,13 +94,33 @@ class Page(cli.Case):
         begin = text.index(f'<section id="{name}"')
         return html.unescape(text[begin:text.index("</section>", begin)])
 
-    def test_a_span_has_the_name_that_the_table_of_kernels_has(self):
+    def test_a_kernel_has_one_name_everywhere_and_its_whole_name_once(self):
         run = self.folder / "run.db"
-        full = "void cutlass::Kernel2<cutlass_80_bf16_gemm_tn_align1>(cutlass_80_bf16_gemm_tn_align1::Params)"
+        full = ("void cutlass::Kernel2<cutlass_80_bf16_gemm_tn_align1>("
+                + ", ".join(["cutlass_80_bf16_gemm_tn_align1::Params"] * 9) + ")")
+        short = "cutlass_80_bf16_gemm_tn_align1"
         self.gpushim("analyze", self.make(name=full), "-o", run)
-        part = self.timeline(run)
-        self.assertIn("<title>cutlass_80_bf16_gemm_tn_align1: ", part)
-        self.assertIn("void cutlass::Kernel2<cutlass_80_bf16_gemm_tn_align1>(", part)  # told by a click
+        text = self.page(run)
+        kernels, timeline = self.part(text, "kernels"), self.part(text, "timeline")
+        self.assertIn(f'<code>{short}</code><code class="full" id="kernel-0" tabindex="0">{full}</code>',
+                      kernels)
+        self.assertRegex(timeline, rf'data-more="kernel-0"><title>{short}: ')
+        self.assertIn(f"\nlaunches {short}; ", timeline)
+        self.assertEqual(html.unescape(text).count(full), 1)
+        self.assertNotIn("void cutlass", timeline)  # told by a click
+
+    def test_whole_names_of_kernels_are_cut_where_there_are_too_many_of_them(self):
+        run = self.folder / "run.db"
+        self.gpushim("analyze", self.make(), "-o", run)
+        exporting.change(run, "INSERT INTO kernel (gpu_id, name, launches, timed, sum_ns)"
+                              " WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)"
+                              " SELECT min(gpu_id), 'void f' || i || '(' || printf('%.5000c', 'x') || ')',"
+                              " 1, 1, 1000000000 - i FROM n, gpu GROUP BY i")
+        names = re.findall(r'<code class="full"[^>]*>([^<]*)</code>', self.part(self.page(run), "kernels"))
+        self.assertGreater(len(names), 100)
+        self.assertLess(sum(map(len, names)), 220_000)
+        self.assertGreater(len(names[0]), 5000)
+        self.assertLess(len(names[-1]), 90)
 
     def test_a_kernel_takes_in_a_step_what_the_report_says_however_few_of_its_launches_were_timed(self):
         run = self.folder / "run.db"

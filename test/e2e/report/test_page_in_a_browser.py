@@ -172,6 +172,30 @@ class Timeline(cli.Case):
             page.mouse("mouseReleased", x + 20, y, **click)
             self.assertGreater(self.lefts(page)[longest], at)
 
+    def test_a_click_tells_the_whole_name_of_a_kernel_and_so_does_a_hint(self):
+        trace, full = self.folder / "b.db", "void f<" + ", ".join(["half"] * 40) + ">(int)"
+        made_traces.make(trace, kernel=full)
+        made_traces.add_device_times(trace)
+        self.gpushim("report", trace, "--html", self.place)
+        for width in (1200, 390):
+            with self.subTest(width), browser.Page(self.place, width=width) as page:
+                shown = "(e => e.closest('.chart').clientWidth > 0)"
+                words = page.ask(f"Array.from(document.querySelectorAll('rect[data-more]')).filter({shown})"
+                                 ".map(e => e.querySelector('title').textContent)")
+                self.assertTrue(words)
+                for each in words:
+                    self.assertIn(full, each)
+                page.ask(f"Array.from(document.querySelectorAll('rect[data-more]')).find({shown})"
+                         ".dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+                said = "Array.from(document.querySelectorAll('.says')).map(e => e.textContent).join()"
+                self.assertIn(full, page.ask(said))
+                # In its table it is one line, and all of it once it is clicked.
+                page.ask("document.querySelector('.full').closest('details').open = true")
+                lines = "document.querySelector('.full').getClientRects()[0].height"
+                one = page.ask(lines)
+                page.ask("document.querySelector('.full').focus()")
+                self.assertGreater(page.ask(lines), 1.5 * one)
+
     def test_what_is_searched_stands_out(self):
         with browser.Page(self.place) as page:
             name = page.ask(f"{FIRST}.querySelector('rect').textContent.split(': ')[0]")

@@ -10,7 +10,7 @@ TAGS = set("""a body caption circle code dd desc details div dl dt figcaption fi
 li line main meta nav ol p path pre rect script section span style summary svg table tbody td text th
 thead title tr ul""".split())
 ATTRIBUTES = set("""aria-hidden aria-label aria-labelledby charset class content cx cy d data-by
-data-find data-ns data-zoom height href
+data-find data-more data-ns data-zoom height href
 http-equiv id lang name r role rx scope stroke-width tabindex text-anchor transform viewbox width
 x x1 x2 y y1 y2""".split())
 
