@@ -1,6 +1,7 @@
 #include "timeline_chart.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "../text/escape.h"
@@ -32,6 +33,7 @@ constexpr LineRoom kOnDesk = {kDesk, 116, 15, 1200, 300}, kOnTelephone = {kTelep
 
 struct Merged {
     TimelineSpan span;
+    size_t first = 0;  // in its row
     size_t count = 1;
     double sum_ns = 0;
 };
@@ -61,7 +63,7 @@ std::vector<Merged> merged(const TimelineRow& row, const Merging& how) {
             ++last->count;
             last->sum_ns += ns;
         } else {
-            all.push_back({span, 1, ns});
+            all.push_back({span, static_cast<size_t>(&span - row.spans.data()), 1, ns});
             longest_ns = ns;
         }
     }
@@ -97,9 +99,33 @@ std::string words_of(const Merged& one, double from_ns) {
            " first: " + duration_text(one.sum_ns) + " in all" + when;
 }
 
+bool has_in_name(const TimelineSpan& span, const std::string& words) {
+    const auto is_same = [](char a, char b) {
+        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    };
+    return std::search(span.name.begin(), span.name.end(), words.begin(), words.end(), is_same) !=
+           span.name.end();
+}
+
+// Of what is drawn as one: "3 of them relu", for what people are led to.
+Markup lines_of_many(const Merged& one, const TimelineRow& row, const std::vector<std::string>& to_find) {
+    Markup lines;
+    const auto begin = row.spans.begin() + static_cast<ptrdiff_t>(one.first);
+    for (const std::string& words : to_find) {
+        if (has_in_name(one.span, words)) continue;
+        const auto count = std::count_if(begin, begin + static_cast<ptrdiff_t>(one.count),
+                                         [&](const TimelineSpan& span) { return has_in_name(span, words); });
+        if (count == 0) continue;
+        lines += Markup::verbatim("\n");
+        lines += count_text(count) + " of them " + words;
+    }
+    return lines;
+}
+
 // A name cannot begin a line: what is not printable in it is escaped.
-Markup lines_of(const Merged& one, double from_ns) {
-    Markup lines = words_of(one, from_ns);
+Markup lines_of(const Merged& one, const TimelineRow& row, const TimelineChart& timeline) {
+    Markup lines = words_of(one, timeline.from_ns);
+    if (one.count > 1) lines += lines_of_many(one, row, timeline.to_find);
     if (one.count > 1) return lines;
     for (const std::string& line : one.span.details) {
         lines += Markup::verbatim("\n");
@@ -113,15 +139,17 @@ std::string class_of(const Merged& one, const TimelineRow& row) {
     return fill_class(one.span.colour) + (one.span.is_before ? " before" : "");
 }
 
-Markup span_of(const Merged& one, const TimelineRow& row, const Scale& x, double top, double from_ns) {
-    const double begin = x.place(std::max(one.span.from_ns, from_ns)), end = x.place(one.span.until_ns);
+Markup span_of(const Merged& one, const TimelineRow& row, const TimelineChart& timeline, const Scale& x,
+               double top) {
+    const double begin = x.place(std::max(one.span.from_ns, timeline.from_ns)),
+                 end = x.place(one.span.until_ns);
     Attributes attributes = {{"x", coordinate(begin)},
                              {"y", coordinate(top)},
                              {"width", coordinate(std::max(end - begin, 0.6))},
                              {"height", coordinate(kLineBar)},
                              {"class", class_of(one, row)}};
     if (one.count == 1 && !one.span.more.empty()) attributes.push_back({"data-more", one.span.more});
-    Markup all = element("rect", attributes, hint(lines_of(one, from_ns)));
+    Markup all = element("rect", attributes, hint(lines_of(one, row, timeline)));
     const double letters = (end - begin - 6) / kLineLetter;
     if (one.count == 1 && letters >= 4) {
         const std::string name = shortened(one.span.name, static_cast<size_t>(letters));
@@ -203,7 +231,7 @@ Drawn drawn_in(const LineRoom& room, const TimelineChart& timeline, std::set<siz
         const double top = kLineTop + kLineRow * static_cast<double>(i);
         all += row_label(timeline.rows[i], top, room);
         for (const Merged& one : rows[i]) {
-            bars += span_of(one, timeline.rows[i], x, top, timeline.from_ns);
+            bars += span_of(one, timeline.rows[i], timeline, x, top);
             if (!timeline.rows[i].is_outlined) used.insert(one.span.colour);
         }
     }

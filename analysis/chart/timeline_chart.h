@@ -40,6 +40,8 @@ struct TimelineChart {
         size_t first_row = 0, row_count = SIZE_MAX;  // that it goes through; all, if nothing else is said
     };
     std::vector<Rule> rules;
+    // What people are led to: what is drawn as one says how many in it have this in their name.
+    std::vector<std::string> to_find = {};
     const char* since = "since the step began";  // what the axis counts from
 };
 

@@ -1,15 +1,12 @@
 // What to do next, with what it is predicted to save and the rows it was read from.
 #include <limits>
 #include <map>
-#include <set>
 
 #include "../chart/frame.h"
 #include "../chart/page.h"
-#include "../kernel/short_name.h"
 #include "../report/facts.h"
 #include "../text/units.h"
-#include "../text/width.h"
-#include "../to_int64.h"
+#include "evidence_links.h"
 #include "figures.h"
 #include "part.h"
 
@@ -38,63 +35,14 @@ std::vector<std::string> evidence_of(const Json& finding) {
     return queries;
 }
 
-struct Place {
-    const char *table, *part, *words;
-};
-
-// Where the page shows the rows of a table that findings are read from.
-constexpr Place kPlaces[] = {
-    {"gap", "gpus", "idle time by cause"},
-    {"kernel", "kernels", "kernels"},
-    {"kernel_gap", "launches", "launches"},
-    {"launch_stat", "launches", "launches"},
-    {"copy_stat", "copies", "copies"},
-    {"transfer_pattern", "copies", "copies"},
-    {"collective_stat", "collectives", "collectives"},
-    {"communicator", "collectives", "collectives"},
-    {"skew", "ranks", "ranks"},
-    {"skew_rank", "ranks", "ranks"},
-    {"straggler_window", "ranks", "ranks"},
-    {"skew", "timeline", "timeline: ranks under each other"},
-    {"skew_rank", "timeline", "timeline: ranks under each other"},
-    {"nvml_stat", "condition", "clocks and power"},
-    {"gpu_curve", "memory", "memory"},
-    {"throttle", "condition", "clocks and power"},
-};
-
-// What a span of the timeline that belongs to this row is called; empty: none does.
-std::string span_name(const PageInput& input, const std::string& table, int64_t rowid) {
-    if (table != "gap" && table != "kernel") return "";
-    Query row = input.source.run.prepare(table == "gap" ? "SELECT cause FROM gap WHERE rowid = ?1"
-                                                        : "SELECT name FROM kernel WHERE rowid = ?1");
-    row.bind(1, rowid);
-    if (!row.step() || row.is_null(0)) return "";
-    return table == "gap" ? row.text(0) : shown(input.source.short_kernel_name(row.text(0)));
-}
-
-Markup link_to(const std::string& part, const std::string& words, const std::string& find = {}) {
-    Attributes attributes = {{"href", "#" + part}};
-    if (!find.empty()) attributes.push_back({"data-find", find});
-    return element("a", attributes, words);
-}
-
 // Links to the parts that show a finding's rows, and to their spans in the timeline.
 Markup places_of(const PageInput& input, const Json& finding) {
-    std::set<std::string> seen;
     Markup links;
-    for (const Json& row : finding["evidence"].items()) {
-        const std::string table = row["table"].words();
-        for (const Place& place : kPlaces)
-            if (table == place.table && seen.insert(place.part).second) {
-                links += " ";
-                links += link_to(place.part, place.words);
-            }
-        const std::string span = span_name(input, table, to_int64(row["rowid"].amount().value_or(0)));
-        const std::string words = "timeline: " + cut_in_the_middle(span, kWidestKernel);
-        if (!span.empty() && seen.insert(words).second) {
-            links += " ";
-            links += link_to("timeline", words, span);
-        }
+    for (const EvidenceLink& link : evidence_links(input, finding)) {
+        Attributes attributes = {{"href", "#" + link.part}};
+        if (!link.find.empty()) attributes.push_back({"data-find", link.find});
+        links += " ";
+        links += element("a", attributes, link.words);
     }
     if (links.empty()) return {};
     Markup all = "See";
@@ -129,9 +77,10 @@ Markup rest_of(const PageInput& input, const char* kind, const char* heading) {
     for (const Json& finding : input.of("findings").items()) {
         if (finding["kind"].words() != kind) continue;
         const std::string advice = finding["try"].words();
-        items += element("li", {},
-                         finding["title"].words() + " [" + finding["id"].words() + "]" +
-                             (advice.empty() ? "" : ": " + advice));
+        Markup item = finding["title"].words() + " [" + finding["id"].words() + "]" +
+                      (advice.empty() ? "" : ": " + advice);
+        item += places_of(input, finding);
+        items += element("li", {}, item);
     }
     if (items.empty()) return {};
     Markup all = element("h3", {}, heading);

@@ -10,6 +10,7 @@
 #include "../report/facts.h"
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "evidence_links.h"
 #include "figures.h"
 #include "kept_step.h"
 #include "part.h"
@@ -113,6 +114,7 @@ TimelineChart timeline_of(const PageInput& input, const KeptStep& step) {
     timeline.from_ns = static_cast<double>(step.begin_ns());
     timeline.until_ns = static_cast<double>(step.end_ns());
     timeline.colours = timeline_colours();
+    timeline.to_find = found_by_links(input);
     if (step.is_excerpt())
         timeline.since = "since the excerpt begins";
     else if (step.ranks.size() > 1)

@@ -1,11 +1,14 @@
 """The case gallery: of each training loop the report names first what is wrong with it, and what that costs;
 of the same loop without it, it does not."""
 import json
+import pathlib
 import sys
 import tempfile
 import unittest
 
 import box
+import page_reader
+from pairs import pairs
 
 CASES = box.ROOT / "examples" / "cases"
 sys.path.insert(0, str(CASES))
@@ -28,14 +31,17 @@ def serves(name):
 
 class Cases(unittest.TestCase):
     def report_of(self, name, fixed=False):
-        return self.report_and_cost(name, fixed)[0]
+        return self.report_of_case(name, fixed)[0]
 
-    def report_and_cost(self, name, fixed=False):
+    def report_of_case(self, name, fixed=False):
+        """The report, what the case knows that it cost, and the page."""
         with tempfile.TemporaryDirectory() as folder:
             cost = gallery.record(name, folder, fixed)
             report = json.loads(gallery.report(name, folder, "--json"))
             self.assertEqual(report_schema.complaints(report), [])
-            return report, cost
+            page = pathlib.Path(folder, "page.html")
+            gallery.report(name, folder, "--html", page)
+            return report, cost, page.read_text(encoding="utf-8")
 
     def check_program(self, name, report):
         self.assertEqual(report["serving"]["program"] == "serving", serves(name), report["serving"])
@@ -47,7 +53,7 @@ class Cases(unittest.TestCase):
                 self.assertLessEqual(finding["gain_high_ns"], (1 + WITHIN) * cost[finding["id"]], cost)
 
     def check(self, name):
-        expect, (report, cost) = gallery.expected(name), self.report_and_cost(name)
+        expect, (report, cost, page) = gallery.expected(name), self.report_of_case(name)
         self.check_program(name, report)
         found = gains(report)
         said = json.dumps(found, indent=1)
@@ -68,9 +74,19 @@ class Cases(unittest.TestCase):
         for finding in found:
             self.assertTrue(finding["evidence"], finding["id"])
             self.assertTrue(finding["try"], finding["id"])
+        self.check_page(page, found)
+
+    def check_page(self, page, found):
+        """Each finding leads to where the page shows what it was read from."""
+        self.assertEqual(page_reader.faults(page), [])
+        if found:
+            part = page[page.index('<ol class="findings">'):]
+            items = part[:part.index("</ol>")].split("<li>")[1:]
+            for finding, item in pairs(found, items):
+                self.assertIn('<p class="see">See <a href="#', item, finding["id"])
 
     def check_fixed(self, name):
-        expect, (report, cost) = gallery.expected(name), self.report_and_cost(name, fixed=True)
+        expect, (report, cost, _) = gallery.expected(name), self.report_of_case(name, fixed=True)
         self.check_program(name, report)
         found = gains(report)
         self.check_cost(found, cost)

@@ -304,6 +304,23 @@ TEST_CASE("a timeline draws what cannot be seen apart as one, and says so", "[ch
     CHECK(count_of(drawn, "<img") == 0);
 }
 
+// aaaaaaaB aaaaaaaB …: each a and B are too short to be seen apart on a telephone
+TEST_CASE("what people are led to is told of what a timeline draws as one", "[chart]") {
+    TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {}, {{"row", {}}}, {}};
+    for (int i = 0; i < 8000; ++i)
+        timeline.rows[0].spans.push_back({125e3 * i, 125e3 * i + 1e5, 0, i % 8 == 7 ? "ncclAllReduce" : "a"});
+    timeline.to_find = {"allreduce", "a", "none"};
+    const std::string html = timeline_chart(timeline).html();
+    const std::string drawn = html.substr(html.find("<div class=\"chart telephone\">"));
+    REQUIRE(count_of(drawn, "<rect") > 100);
+    CHECK(count_of(drawn, "<rect") == count_of(drawn, " beside each other, "));
+    CHECK(count_of(drawn, " of them allreduce<") > 100);
+    CHECK(count_of(drawn, " of them allreduce<") + count_of(drawn, ", ncclAllReduce first: ") ==
+          count_of(drawn, "<rect"));
+    CHECK(drawn.find(" of them none") == std::string::npos);
+    CHECK(drawn.find(" of them a<") == std::string::npos);  // the first is called so
+}
+
 TEST_CASE("a timeline of a hundred thousand spans is a drawing of bearable size", "[chart]") {
     TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {}, {}, {}};
     timeline.rows.resize(2);
