@@ -281,6 +281,7 @@ bool was_surely_queued(const Gap& gap, const IdleFacts& facts) {
 std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
     if (!gap.next) return Cause::tail;
     if (!gap.next->same_process) return Cause::other_process;
+    if (gap.next->is_later_node) return Cause::graph_gap;
     if (gap.next->launched_before)  // the host did not keep the GPU waiting, whatever it did
         return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);
     if (2 * clock_error_ns(*gap.next, facts) > gap.length_ns() && !was_surely_queued(gap, facts))

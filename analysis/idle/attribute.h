@@ -35,6 +35,7 @@ struct Next {
     WaitsFor waits_for = WaitsFor::nothing;
     bool same_process = true;
     bool launched_before = false;  // the recording began: when is not known, but it was in the queue
+    bool is_later_node = false;    // of a graph of which another operation began before
     int64_t likely_ns = 0;         // its start, by the host's clock, is within this; 0: not known
 };
 

@@ -38,6 +38,7 @@ enum class Cause : uint8_t {
     // It was submitted, or being submitted.
     wait_other_gpu,
     wait_host_callback,
+    graph_gap,
     kernel_gap,
     launch_latency,
     device_other,
@@ -114,6 +115,8 @@ inline constexpr CauseRow kCauses[] = {
      "what ran next waited for an event of another GPU"},
     {Cause::wait_host_callback, "wait_host_callback", CauseGroup::wait, "a function of the host",
      "what ran next waited for a function of the host"},
+    {Cause::graph_gap, "graph_gap", CauseGroup::other, "the GPU, from node to node of a graph",
+     "a graph had begun and its next node had not: the GPU's own time, whatever the host did"},
     {Cause::kernel_gap, "kernel_gap", CauseGroup::launch, "short gaps between queued operations",
      "what ran next was queued well before; no longer than between operations back to back"},
     {Cause::launch_latency, "launch_latency", CauseGroup::launch, "the way from a launch to its start",

@@ -177,6 +177,16 @@ Markup estimates_of(const std::vector<Gpu>& gpus) {
     return paragraph("Bounds of busy and idle time are estimates: " + whose + " never calibrated.", "rest");
 }
 
+// Where nobody recorded what ran in a graph, its idle time is in no cause.
+Markup graphs_of(const PageInput& input) {
+    Query row = input.source.run.prepare("SELECT coalesce(sum(graph_launches), 0) FROM kernel");
+    if (is_imported(input.report) || !row.step() || row.number(0) == 0) return {};
+    return paragraph(
+        "A launch of a graph is busy from its begin to its end: gaps between the operations in it are not "
+        "told apart from them, and have no cause here.",
+        "rest");
+}
+
 Markup write(const PageInput& input) {
     const std::vector<Gpu> gpus = gpus_of(input);
     if (gpus.empty()) return missing("no GPU was used");
@@ -187,6 +197,7 @@ Markup write(const PageInput& input) {
     const std::string rest = rest_text(drawn.size(), gpus.size(), "the table has more.");
     if (!rest.empty()) all += paragraph(rest, "rest");
     all += estimates_of(gpus);
+    all += graphs_of(input);
     all += folded("As a table, with the ranges of the shares", table_of(gpus));
     return all;
 }

@@ -111,6 +111,8 @@ std::vector<std::string> CallWords::details(const KeptCall& call, bool has_whole
                               : has_ranges_       ? "none of this time"
                                                   : "not recorded";
     std::vector<std::string> all = {where(call), called(call), "range: " + range, "Python: " + line(call)};
+    if (call.kind == "graph")
+        all.insert(all.begin(), "all of a graph: its operations, and gaps between them, are not told apart");
     if (has_whole_name) return all;
     if (const std::string full = source_.name("kernel", call.kernel); !full.empty() && full != name(call))
         all.insert(all.begin(), full);

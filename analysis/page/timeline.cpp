@@ -227,9 +227,9 @@ Markup drawn(const PageInput& input, const KeptStep& step) {
     return figure(timeline.words, timeline_chart(timeline), below);
 }
 
-bool has_ranges(const PageInput& input) {
-    Query row = input.source.run.prepare(
-        "SELECT EXISTS (SELECT 1 FROM kept_call WHERE kind IN ('range', 'process_range'))");
+bool is_kept(const PageInput& input, const char* condition) {
+    Query row = input.source.run.prepare("SELECT EXISTS (SELECT 1 FROM kept_call WHERE " +
+                                         std::string(condition) + ")");
     return row.step() && row.number(0) != 0;
 }
 
@@ -243,7 +243,11 @@ std::string rules_of(const PageInput& input, const KeptStep& first) {
             (first.is_excerpt() ? "before. " : "before the step. ") +
             "Kernels have the colour of their family, which is inferred from their names.";
     const MostRanges& most = first.ranks.size() > 1 ? kOfSeveral.ranges : kOfOne.ranges;
-    if (has_ranges(input))
+    if (is_kept(input, "kind = 'graph' AND start_ns IS NOT NULL AND ran_ns IS NOT NULL"))
+        text +=
+            " A launch of a graph is drawn as one: gaps between the operations in it are not told apart from "
+            "them, and count as busy.";
+    if (is_kept(input, "kind IN ('range', 'process_range')"))
         text += " Ranges of the program are those that lie in the " +
                 std::string(first.is_excerpt() ? "excerpt" : "step") + " as a whole, of at most " +
                 std::to_string(most.threads) + (most.threads == 1 ? " thread" : " threads") + ", " +

@@ -32,9 +32,9 @@ std::optional<Finding> look(const Situation& run) {
     const double times = std::min(kMostTimes, std::exp2(std::floor(std::log2(std::max(room, 1.0)))));
     if (times < 2) return {};
     const double once = 1 - 1 / times;
-    static constexpr Causes kOfEachStep = {"launch_call",  "launch_bound",    "launch_latency", "kernel_gap",
-                                           "framework",    "optimizer",       "python",         "host_cpu",
-                                           "host_unknown", "between_launches"};
+    static constexpr Causes kOfEachStep = {"launch_call",  "launch_bound",     "launch_latency", "kernel_gap",
+                                           "framework",    "optimizer",        "python",         "host_cpu",
+                                           "host_unknown", "between_launches", "graph_gap"};
     const Gain idle = run.what_if().without_usual(kOfEachStep, WhatIf::Left::kKernelGap);
     const Work small = kernels_where(run, kFewBlocks);
     const Gain filled = small.shorter_by({once / 2, once}, run);

@@ -149,7 +149,8 @@ void BusyPart::operation(const Call& call, GpuSweep* sweep, uint32_t thread) {
     if (call.lane == kNoLane) return;
     const Dependency dependency = dependencies_.operation(call);
     if (sweep == nullptr || !call.timed) return;
-    sweep->add(stream_of_lane_[static_cast<size_t>(call.lane)], call, thread, dependency);
+    sweep->add(stream_of_lane_[static_cast<size_t>(call.lane)], call, thread, dependency,
+               facts_.is_later_node(call));
 }
 
 void BusyPart::settle(int64_t until_ns) {

@@ -50,7 +50,8 @@ void GpuSweep::Untimed::add_to(UnionBySegment& sum, int64_t until_ns) {
         sum.add(spans[next].start_ns, spans[next].end_ns);
 }
 
-void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency) {
+void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency,
+                   bool is_later_node) {
     const DeviceTimes& times = call.times;
     // Clocks that disagree may say that it began before it was asked for. What is settled stays as it is.
     early_ += times.start_ns < settled_ns_;
@@ -70,6 +71,7 @@ void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Depen
     op.type = call.type;
     op.waits = dependency.any();
     op.launched_before = launched_before(stream, call);
+    op.is_later_node = is_later_node;
     if (op.waits) dependencies_.emplace(op.enter_ns, dependency);
 }
 
@@ -113,6 +115,7 @@ void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
          .is_copy_h2d = op.type == OperationClass::h2d,
          .waits_for = waits,
          .launched_before = op.launched_before,
+         .is_later_node = op.is_later_node,
          .likely_ns = std::max(op.likely_ns(op.start_before_ns), op.likely_ns(op.start_after_ns))}};
     gaps_->add(operation);
     if (op.start_ns >= known_until_ns_ && op.end_ns >= op.start_ns && !behind_) behind_ = operation;

@@ -46,7 +46,8 @@ class GpuSweep {
     void begin(Interval known, std::span<const WholeStep> steps, TimedSpan::Untimed untimed);
     bool is_known() const { return !segments_.empty(); }
     // An operation of the piece, or behind it, with device times, in order of enter.
-    void add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency);
+    void add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency,
+             bool is_later_node);
     void launch(const Call& call, What what, int64_t between_ns) { launches_.add(call, what, between_ns); }
     // All launches entered before then were given. `threads`: by the
     // number of `add`

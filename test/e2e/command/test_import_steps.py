@@ -44,6 +44,21 @@ class Steps(importing.Import):
                                 run)[0]
         self.assertEqual((busy, known), (40 * 24_000, 1_009_000))  # from its launch to the end of the last
 
+    def test_gaps_between_the_nodes_of_a_graph_are_the_gpus_own(self):
+        """However long they are, and whatever the host does: launching less would not close them."""
+        trace = kineto_made.Trace()
+        for number in range(20):
+            at = 1_000_000 + number * 1_000_000
+            trace.step(number, at, 1_000_000)
+            self.graph(trace, at, range(at + 10_000, at + 900_000, 100_000), 60_000, 77 + number)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        gaps = dict(self.rows("SELECT cause, sum(ns) FROM gap GROUP BY cause", run))
+        self.assertEqual(gaps["graph_gap"], 20 * 8 * 40_000)
+        self.assertNotIn("kernel_gap", gaps)
+        report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
+        self.assertNotIn("launch_bound", [finding["id"] for finding in report["findings"]])
+        self.assertIn("largest cause graph_gap", self.gpushim("report", self.folder / "run.db").stdout)
+
     def test_work_from_before_the_trace_has_no_latency(self):
         trace = kineto_made.Trace()
         for number in range(10):

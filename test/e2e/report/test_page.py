@@ -235,6 +235,19 @@ class Page(cli.Case):
         lengths = [float(re.search(r'data-ns="([\d.]+)"', part)[1]) for part in (both, apart)]
         self.assertAlmostEqual(*lengths, delta=1000)
 
+    def test_what_is_not_known_inside_of_graphs_is_said(self):
+        run, words = self.folder / "run.db", "gaps between the operations in it are not told apart"
+        for workload, there in (("graph", True), ("input_wait", False)):
+            with self.subTest(workload):
+                for trace in self.folder.glob("*.db"):
+                    trace.unlink()
+                self.run_of(workload, run)
+                text = self.page(run)
+                for part in ("gpus", "timeline"):
+                    self.assertEqual(words in self.part(text, part), there, part)
+                spans = "<title>graph: [^<]*\\nall of a graph: its operations, and gaps between them, are not told"
+                self.assertEqual(re.search(spans, self.part(text, "timeline")) is not None, there)
+
     def test_marks_are_spoken_of_where_there_are_some(self):
         run = self.folder / "run.db"
         self.run_of("input_wait", run)

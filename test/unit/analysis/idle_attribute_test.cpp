@@ -42,6 +42,17 @@ TEST_CASE("what was launched before the recording began was in the queue", "[idl
     CHECK(until(130, WaitsFor::other_gpu) == Pieces{is(Cause::wait_other_gpu, 100, 130)});
 }
 
+//  thread  N══┐L══sync═════════════      N: a graph
+//  GPU         █node█|100   140█node█    the next node: nobody had to launch it
+TEST_CASE("from node to node of a graph the GPU keeps itself waiting", "[idle]") {
+    Scene scene;
+    scene.launch(80, 85).call(What::sync, 86, 300).gap_before(100, 140, 80, 80);
+    scene.gap.next->is_later_node = true;
+    CHECK(scene.pieces() == Pieces{is(Cause::graph_gap, 100, 140)});
+    scene.facts.clock_error_ns = 30 * kUs;  // both ends are of one clock
+    CHECK(scene.pieces() == Pieces{is(Cause::graph_gap, 100, 140)});
+}
+
 //  thread              N════════2040 us═══════        a launch that loads its code
 //  GPU     ████████|100                          2045███
 TEST_CASE("a launch that takes as long as no launch does is a slow call", "[idle]") {
