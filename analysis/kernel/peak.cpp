@@ -75,6 +75,12 @@ std::span<const PeakRow> peak_rows() { return kPeaks; }
 
 bool is_peak_known(std::string_view gpu_name) { return peak_row_of(gpu_name) != nullptr; }
 
+const char* why_no_peak(std::string_view gpu_name) {
+    if (gpu_name.starts_with("Simulated")) return "a simulated GPU has no peak";
+    return is_peak_known(gpu_name) ? "the peak of this GPU in this precision is not known"
+                                   : "the peak of a GPU of this name is not known";
+}
+
 std::optional<double> peak_flops_per_s(std::string_view gpu_name, Precision precision) {
     const PeakRow* const row = peak_row_of(gpu_name);
     const double tflops = row != nullptr ? tflops_of(*row, precision) : 0;

@@ -12,6 +12,8 @@ namespace gpushim::analysis {
 
 [[nodiscard]] bool is_peak_known(std::string_view gpu_name);  // in any precision
 [[nodiscard]] std::optional<double> peak_flops_per_s(std::string_view gpu_name, Precision precision);
+// Where there is none: a simulated GPU has none in any data sheet.
+[[nodiscard]] const char* why_no_peak(std::string_view gpu_name);
 
 // By the word that name_of() gives; none: it gives no such word.
 [[nodiscard]] std::optional<Precision> precision_named(std::string_view word);

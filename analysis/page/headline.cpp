@@ -135,11 +135,16 @@ MaybeCard flops_card(const PageInput& input) {
     const auto share = flops[is_given ? "mfu" : "product_mfu"].amount();
     if (!rate && !is_given) return {};
     if (!rate) return Card{"MFU", "not recorded", why_of(flops, "tflops_per_gpu")};
-    const char* const name = is_given ? "MFU" : "MFU, at least";
-    const std::string each = coordinate(std::round(*rate * 10) / 10) + " TFLOP/s per GPU" +
-                             (is_given ? "" : " in recorded products of cuBLAS");
-    if (!share) return Card{name, "not known", each + "; " + why_of(flops, is_given ? "mfu" : "product_mfu")};
-    return Card{name, percent_text(*share), each + ", " + flops["precision"].words()};
+    const std::string each = coordinate(std::round(*rate * 10) / 10), unit = "TFLOP/s per GPU",
+                      at_least = is_given ? "" : ", at least",
+                      of = is_given ? "" : "in recorded products of cuBLAS";
+    // What is known comes first.
+    if (!share)
+        return Card{unit + at_least, each,
+                    of + (of.empty() ? "" : "; ") +
+                        "MFU not known: " + why_of(flops, is_given ? "mfu" : "product_mfu")};
+    return Card{"MFU" + at_least, percent_text(*share),
+                each + " " + unit + (of.empty() ? "" : " ") + of + ", " + flops["precision"].words()};
 }
 
 // Not out of the report, which may withhold what it says of GPUs.

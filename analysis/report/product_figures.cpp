@@ -21,7 +21,7 @@ void find_peak(const Query& row, ProductFigures& figures) {
     else
         figures.peak_flops_per_s = peak_flops_per_s(row.text(6), *precision);
     if (!figures.peak_flops_per_s && figures.why_no_peak.empty())
-        figures.why_no_peak = "the peak of this GPU in this precision is not known";
+        figures.why_no_peak = why_no_peak(row.text(6));
 }
 
 }  // namespace

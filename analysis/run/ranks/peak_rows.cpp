@@ -74,9 +74,7 @@ GpuPeak peak_of(const GpuWork& gpu) {
         return {.why = "matrix products in graphs have no device times, and are of another precision"};
     GpuPeak peak = {precision, {}, peak_flops_per_s(gpu.name, *precision)};
     if (is_timed) peak.share = most->second / gpu.eligible_ns;
-    if (!peak.flops_per_s)
-        peak.why = is_peak_known(gpu.name) ? "the peak of this GPU in this precision is not known"
-                                           : "the peak of a GPU of this name is not known";
+    if (!peak.flops_per_s) peak.why = why_no_peak(gpu.name);
     return peak;
 }
 

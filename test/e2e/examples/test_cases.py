@@ -123,7 +123,7 @@ class Cases(unittest.TestCase):
             self.assertEqual(flops["product_covered_share"], 1)
             self.assertEqual(flops["precision"], "fp16")
             self.assertIsNone(flops["product_mfu"])
-            self.assertIn("the peak of a GPU of this name is not known", flops["why"])
+            self.assertIn("a simulated GPU has no peak", flops["why"])
 
     def test_generation_tells_prompts_from_decodes(self):
         serving = self.report_of("generation")["serving"]

@@ -95,7 +95,7 @@ class Products(Traced):
                 self.assertEqual(found["flops"], products * flops)
                 self.assertAlmostEqual(found["flops_per_s"], flops / us * 1e6, delta=0.02 * flops / us * 1e6)
                 self.assertIsNone(found["peak_share"])
-                self.assertIn("the peak of this GPU in this precision is not known", found["why"])
+                self.assertIn("a simulated GPU has no peak", found["why"])
                 if size is None:
                     self.assertIsNone(found["bytes"])
                     self.assertIn("it is not known which matrices they share", found["why"])
@@ -141,7 +141,8 @@ class Products(Traced):
         page = html.unescape((self.folder / "page.html").read_text(encoding="utf-8"))
         self.assertIn(">TFLOP/s<", page)
         self.assertTrue(re.search(r">2[67]\.\d<", page))
-        self.assertIn("MFU, at least", page)
+        self.assertRegex(page, r"<dt>TFLOP/s per GPU, at least</dt><dd[^>]*>[\d.]+</dd><dd[^>]*>in recorded "
+                               "products of cuBLAS; MFU not known: a simulated GPU has no peak<")
 
     def test_launches_one_by_one(self):
         """PyProf's table, of the first step: in the order of the launches, with the range around them."""

@@ -188,7 +188,9 @@ TEST_CASE("without a part of it there is no figure, and it is said which", "[flo
         bool has_rate;
     };
     Case unknown_gpu{{}, "the peak of a GPU of this name is not known", true};
-    unknown_gpu.job.gpu = "Simulated GPU";
+    unknown_gpu.job.gpu = "Unheard-of GPU";
+    Case simulated{{}, "a simulated GPU has no peak", true};
+    simulated.job.gpu = "Simulated GPU";
     Case no_such{{}, "the peak of this GPU in this precision is not known", true};
     no_such.job.precision = "fp8";
     Case silent{{}, "do not tell their precision", true};
@@ -197,7 +199,7 @@ TEST_CASE("without a part of it there is no figure, and it is said which", "[flo
     missing.job.ranks = 1;
     Case no_samples{{}, "", false};
     no_samples.job.samples = {};
-    for (const Case& one : {unknown_gpu, no_such, silent, missing, no_samples}) {
+    for (const Case& one : {unknown_gpu, simulated, no_such, silent, missing, no_samples}) {
         const MadeJob job(one.job);
         INFO(one.why << " " << job.why("mfu"));
         CHECK(job.metric("mfu") == -1);
@@ -277,7 +279,7 @@ TEST_CASE("recorded products of a part of the work are no figure, and it is said
     once.job.in_products = 1;
     Case captured{"too few of the matrix products", {}};
     captured.job.in_graphs = 3;
-    Case unknown_gpu{"the peak of a GPU of this name is not known", {}, true};
+    Case unknown_gpu{"a simulated GPU has no peak", {}, true};
     unknown_gpu.job.gpu = "Simulated GPU";
     Case too_much{"more than the peak", {}, true};
     for (Case* one : {&none, &others, &once, &captured, &unknown_gpu, &too_much}) {
