@@ -150,9 +150,10 @@ Markup span_of(const Merged& one, const TimelineRow& row, const TimelineChart& t
                              {"class", class_of(one, row)}};
     if (one.count == 1 && !one.span.more.empty()) attributes.push_back({"data-more", one.span.more});
     Markup all = element("rect", attributes, hint(lines_of(one, row, timeline)));
-    const double letters = (end - begin - 6) / kLineLetter;
+    const auto letters = static_cast<size_t>(std::max(end - begin - 6, 0.0) / kLineLetter);
     if (one.count == 1 && letters >= 4) {
-        const std::string name = shortened(one.span.name, static_cast<size_t>(letters));
+        const bool is_cut = width_of(one.span.name) > letters;  // what stands for the rest is wide
+        const std::string name = shortened(one.span.name, is_cut ? letters - 1 : letters);
         all += label((begin + end) / 2, top + 13, "middle", name, row.is_outlined ? "note" : "inside");
     }
     return all;

@@ -321,6 +321,20 @@ TEST_CASE("what people are led to is told of what a timeline draws as one", "[ch
     CHECK(drawn.find(" of them a<") == std::string::npos);  // the first is called so
 }
 
+TEST_CASE("a name that is cut does not go through the edge of its span", "[chart]") {
+    TimelineChart timeline = {{"t", "t", "d"}, 0, 130e6, {}, {{"row", {}}}, {}};
+    for (int i = 0; i < 13; ++i) timeline.rows[0].spans.push_back({i * 10e6, i * 10e6 + 7e6, 0, "mmmmmmmmm"});
+    const std::string drawn = on_desk(timeline_chart(timeline));
+    const double width = std::stod(drawn.substr(drawn.find("width=\"", drawn.find("<rect")) + 7));
+    const size_t at = drawn.find("class=\"inside\">");
+    REQUIRE(at != std::string::npos);
+    const std::string name = drawn.substr(at + 15, drawn.find('<', at) - at - 15);
+    CHECK(name.ends_with("\u2026"));
+    // Letters are 6.6 wide, the mark that it is cut 11.5.
+    CHECK(6.6 * static_cast<double>(width_of(name) - 1) + 11.5 < width);
+    CHECK(6.6 * static_cast<double>(width_of(name) + 2) + 11.5 > width);
+}
+
 TEST_CASE("a timeline of a hundred thousand spans is a drawing of bearable size", "[chart]") {
     TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {}, {}, {}};
     timeline.rows.resize(2);
