@@ -71,7 +71,9 @@ Markup write(const PageInput& input) {
     });
     const GpuNames names(input.source.run);
     Markup all = chart_of(names, by_bytes);
-    all += folded("As a table", table_of(names, by_bytes));
+    Markup rows = table_of(names, by_bytes);
+    rows += of_all_steps(input);
+    all += folded("As a table", rows);
     return all;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "../chart/page.h"
+#include "../report/all_steps.h"
 #include "../report/facts.h"
 #include "../report/trust_figures.h"
 #include "../skew/saved.h"
@@ -96,6 +98,15 @@ std::string share_axis(double share) {
     const std::string text = percent_text(share);
     const size_t dot = text.find(".0 ");
     return dot == std::string::npos ? text : text.substr(0, dot) + text.substr(dot + 2);
+}
+
+Markup of_all_steps(const PageInput& input) {
+    const auto steps = all_steps(input.source.run);
+    const std::string of = steps ? steps->differing_text() : "";
+    if (of.empty()) return {};
+    return paragraph("A step: " + of + "; step times and what GPUs did are of the " +
+                         count_text(steps->counted) + " that count.",
+                     "rest");
 }
 
 bool is_imported(const Report& report) {

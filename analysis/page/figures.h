@@ -8,6 +8,7 @@
 #include "../report/gpu_label.h"
 #include "../report/section.h"
 #include "../text/json.h"
+#include "part.h"
 
 namespace gpushim::analysis {
 
@@ -29,6 +30,8 @@ std::optional<double> times_of(const Json& amount, const Json& other);
 std::string times_text(double times);
 std::string count_axis(double count);
 std::string share_axis(double share);
+// Of which steps what comes "a step" is the mean, where the page's other figures are of other ones.
+Markup of_all_steps(const PageInput& input);
 // Its times are another tool's, and so is what they cost: gpushim had no events in it.
 bool is_imported(const Report& report);
 // "rank 3", of an object that has a rank; else "a process".

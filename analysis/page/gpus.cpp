@@ -101,6 +101,14 @@ std::map<std::string, std::string> cause_groups(const Database& run) {
     return groups;
 }
 
+// "of a step, mean of 709": GPUs of several ranks may have been timed in more and in fewer steps.
+std::string mean_text(const std::vector<Gpu>& gpus) {
+    const bool are_alike = std::all_of(gpus.begin(), gpus.end(),
+                                       [&](const Gpu& gpu) { return gpu.steps == gpus.front().steps; });
+    return "of a step, mean of " + (are_alike ? count_axis(gpus.front().steps) : std::string("its")) +
+           " timed steps";
+}
+
 Markup idle_of(const std::vector<Gpu>& gpus, const Database& run) {
     const auto groups = cause_groups(run);
     const bool of_steps = !gpus.empty() && gpus[0].steps > 0;
@@ -108,7 +116,7 @@ Markup idle_of(const std::vector<Gpu>& gpus, const Database& run) {
     chart.words = {
         "gpu-idle", of_steps ? "Idle time of a step, by cause" : "Idle time, by cause",
         "A bar for each GPU: its idle time by what it waited for. The causes add up to the idle time."};
-    chart.x = {of_steps ? "of a step, mean" : "of all that was timed", of_steps ? duration_text : share_axis};
+    chart.x = {of_steps ? mean_text(gpus) : "of all that was timed", of_steps ? duration_text : share_axis};
     for (size_t i = 0; i < std::size(kCauseGroups); ++i)
         chart.parts.push_back({kCauseGroups[i], kColourOfGroup[i]});
     for (const Gpu& gpu : gpus) {

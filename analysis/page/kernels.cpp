@@ -175,6 +175,7 @@ Markup write(const PageInput& input) {
     const StackedBars chart = chart_of(input);
     if (!chart.bars.empty()) all += figure(chart.words, stacked_bars(chart));
     Markup rows = table_of(input);
+    rows += of_all_steps(input);
     if (has_products_of(input))
         rows += paragraph(kOfProducts, "rest");
     else if (!input.of("flops")["product_tflops_per_gpu"].is_null())

@@ -211,7 +211,7 @@ Markup workers_of(const std::map<int64_t, Gpu>& gpus) {
         "workers", "Computation and communication of each rank",
         "A bar for each GPU, the mean of its steps: computation alone, computation and communication "
         "at the same time, communication alone with its waits, and everything else."};
-    chart.x = {"of a step, mean", duration_text};
+    chart.x = {"of a step, mean of its timed steps", duration_text};
     chart.parts = {{"computation", kComputeColour},
                    {"overlap", kOverlapColour},
                    {"communication", kExposedColour},

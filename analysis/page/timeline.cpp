@@ -118,7 +118,7 @@ TimelineChart timeline_of(const PageInput& input, const KeptStep& step) {
     if (step.is_excerpt())
         timeline.since = "since the excerpt begins";
     else if (step.ranks.size() > 1)
-        timeline.since = "since the step began on the first of these ranks";
+        timeline.since = "since the first rank's step began";
     const double longest_ns = timeline.until_ns + 0.5 * (timeline.until_ns - timeline.from_ns);
     const KernelNames names(input);
     for (const RankInStep& rank : step.ranks) add_rank(input, names, step, rank, timeline);

@@ -11,6 +11,7 @@
 #include "../text/units.h"
 #include "../text/width.h"
 #include "../to_int64.h"
+#include "all_steps.h"
 #include "facts.h"
 #include "product_figures.h"
 #include "section.h"
@@ -182,14 +183,9 @@ std::vector<Row> added_up(const std::vector<Row>& rows) {
 
 // Of which steps a table says what a kernel takes "a step", where other figures are not of all of them.
 std::string basis_text(const Database& run) {
-    Query row = run.prepare(
-        "SELECT (SELECT sum(s.whole_steps) / count(*) FROM v_run_steps s JOIN gpu u ON u.rank_id = "
-        "s.rank_id),"
-        " (SELECT CAST(count(*) AS DOUBLE) / (SELECT count(*) FROM gpu) FROM v_counted_step c JOIN gpu u ON"
-        "  u.rank_id = c.rank_id WHERE c.is_slice = 0)");
-    if (!row.step() || row.is_null(0) || row.is_null(1)) return {};
-    const auto all = to_int64(std::round(row.real(0))), counted = to_int64(std::round(row.real(1)));
-    return all != counted ? "; a step: mean of all " + count_text(all) + " steps" : "";
+    const auto steps = all_steps(run);
+    const std::string of = steps ? steps->differing_text() : "";
+    return of.empty() ? "" : "; a step: " + of;
 }
 
 std::optional<double> share_of_row(const Row& row, const Classes& classes) {

@@ -135,6 +135,19 @@ class Page(cli.Case):
             self.assertTrue(cell, ns)
         self.assertNotIn(f'data-by="{kernel["sum_ns"]}"', part)
 
+    def test_of_which_steps_a_table_speaks_is_said_where_it_is_not_the_usual_ones(self):
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run)
+        report = json.loads(self.gpushim("report", run, "--json").stdout)
+        counted, all_steps = report["steps"]["count"], report["kernels"][0]["count"]  # it runs once in each
+        self.assertLess(counted, all_steps)
+        text = self.page(run)
+        said = f"A step: mean of all {all_steps} steps; step times and what GPUs did are of the {counted} that"
+        for part in ("kernels", "copies"):
+            self.assertIn(said, self.part(text, part))
+        self.assertIn(f">of a step, mean of {report['gpus'][0]['steps']} timed steps<", self.part(text, "gpus"))
+        self.assertNotIn("A step: mean of all", self.page(self.make()))
+
     def test_of_few_launches_no_histogram_is_drawn(self):
         run = self.folder / "run.db"
         self.run_of("input_wait", run)
@@ -177,6 +190,7 @@ class Page(cli.Case):
         text = self.page(run, *given)
         self.assertRegex(text, r"Step, median</dt>.*?[\d.]+ ms on average; 95 of 100")
         self.assertLess(self.rate_of(text), rate / 2)
+        self.assertRegex(text, "<dt>TFLOP/s per GPU</dt><dd[^>]*>[0-9.]+</dd><dd[^>]*>MFU not")
         self.assertIn("</svg>a step</li>", self.part(text, "steps"))  # of one rank it is no mean
 
     def timeline(self, run):

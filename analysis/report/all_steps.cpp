@@ -1,0 +1,24 @@
+#include "all_steps.h"
+
+#include <cmath>
+
+#include "../text/units.h"
+#include "../to_int64.h"
+
+namespace gpushim::analysis {
+
+std::string AllSteps::differing_text() const {
+    return all != counted ? "mean of all " + count_text(all) + " steps" : "";
+}
+
+std::optional<AllSteps> all_steps(const Database& run) {
+    Query row = run.prepare(
+        "SELECT (SELECT sum(s.whole_steps) / count(*) FROM v_run_steps s JOIN gpu u ON u.rank_id = "
+        "s.rank_id),"
+        " (SELECT CAST(count(*) AS DOUBLE) / (SELECT count(*) FROM gpu) FROM v_counted_step c JOIN gpu u ON"
+        "  u.rank_id = c.rank_id WHERE c.is_slice = 0)");
+    if (!row.step() || row.is_null(0) || row.is_null(1)) return {};
+    return AllSteps{to_int64(std::round(row.real(0))), to_int64(std::round(row.real(1)))};
+}
+
+}  // namespace gpushim::analysis

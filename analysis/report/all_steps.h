@@ -1,0 +1,22 @@
+// Totals of a run (of kernels, of copies) are divided by all steps in which something was launched; other
+// figures are of the steps that count. Read-only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "../sqlite/database.h"
+
+namespace gpushim::analysis {
+
+struct AllSteps {
+    int64_t all, counted;  // of a GPU, the mean of them
+
+    // "mean of all 3,657 steps"; empty: the same steps as elsewhere.
+    std::string differing_text() const;
+};
+
+std::optional<AllSteps> all_steps(const Database& run);  // none: no steps were found
+
+}  // namespace gpushim::analysis
