@@ -680,11 +680,12 @@ golden: product $(BUILD)/test/unit
 manual: $(ANALYZER)
 	@scripts/manual $(BUILD)/gpushim >$(BUILD)/manual.md && cat $(BUILD)/manual.md >analysis/manual.md
 
-# What `gpushim top` looks like, of a job on the simulated box: for the manual.
+# What `gpushim top` and a page look like, of jobs on the simulated box: for the manual. The page needs Chromium.
 .PHONY: screenshot
 screenshot: product
 	@scripts/deps
 	@scripts/screenshot-top $(BUILD)/gpushim >$(BUILD)/top.svg && cat $(BUILD)/top.svg >examples/top.svg
+	@scripts/screenshot-page $(BUILD) examples/page.png
 
 PREFIX    ?= /usr/local
 install: $(SHIM) $(ANALYZER)

@@ -168,11 +168,12 @@ Markup what_ran(const PageInput& input) {
         if (line == nullptr) continue;
         const std::string_view text = line->text;
         if (text.starts_with("VERDICT ")) all += paragraph(std::string(text.substr(9)), "verdict");
-        if (text.starts_with("EVIDENCE "))  // that it was simulated a banner says
+        // That it was simulated a banner says, once.
+        if (text.starts_with("EVIDENCE "))
             for (const Json& wrong : input.of("verdict")["evidence"].items())
                 all += paragraph("Evidence: " + wrong.words(), "soft");
         if (text.starts_with("ran ") || text.starts_with("when "))
-            all += paragraph(with_dots(std::string(text.substr(8))), "soft");
+            all += paragraph(with_dots(std::string(text.substr(8, text.find("   SIMULATED") - 8))), "soft");
         for (const char* word : {"MISSING ", "HUNG ", "WRONG "})
             if (text.starts_with(word)) all += banner(line->text);
     }
