@@ -1,5 +1,7 @@
 #include "generation.h"
 
+#include <algorithm>
+
 namespace gpushim::analysis {
 
 namespace {
@@ -17,10 +19,22 @@ constexpr Generation kGenerations[] = {
 // "Tesla V100-SXM2-16GB" has four words.
 bool ends_word(char c) { return c == ' ' || c == '-'; }
 
+// Behind the words, or npos. A number that # stands for ends where its digits do.
+size_t behind(std::string_view name, size_t at, std::string_view words) {
+    constexpr std::string_view kDigits = "0123456789";
+    for (const char c : words) {
+        const size_t begin = at;
+        at = c == '#' ? std::min(name.find_first_not_of(kDigits, at), name.size())
+                      : at + (at < name.size() && name[at] == c);
+        if (at == begin) return std::string_view::npos;
+    }
+    return at;
+}
+
 bool are_at(std::string_view name, size_t at, std::string_view words) {
     if (at > 0 && !ends_word(name[at - 1])) return false;
-    if (!name.substr(at).starts_with(words)) return false;
-    return at + words.size() == name.size() || ends_word(name[at + words.size()]);
+    const size_t end = behind(name, at, words);
+    return end == name.size() || (end < name.size() && ends_word(name[end]));
 }
 
 }  // namespace
