@@ -12,7 +12,21 @@ constexpr AdviceRow kRows[] = {
 #undef ADVICE
 };
 
+bool is_capital(const std::string& text, size_t at) {
+    return at < text.size() && text[at] >= 'A' && text[at] <= 'Z';
+}
+
 }  // namespace
+
+std::string in_words_of(const Ecosystem& program, std::string text) {
+    constexpr std::string_view kGraph = "CUDA graph", kCall = "cuda";
+    if (!program.hip) return text;
+    for (size_t at = text.find(kGraph); at != std::string::npos; at = text.find(kGraph, at))
+        text.replace(at, kGraph.size(), "HIP graph");
+    for (size_t at = text.find(kCall); at != std::string::npos; at = text.find(kCall, at + 1))
+        if (is_capital(text, at + kCall.size())) text.replace(at, kCall.size(), "hip");
+    return text;
+}
 
 std::span<const AdviceRow> advice_rows() { return kRows; }
 
@@ -27,7 +41,7 @@ std::string advice_for(const Ecosystem& program, std::initializer_list<std::stri
         }
         if (!is_there) throw std::logic_error("no advice is called " + std::string(key));
     }
-    return text;
+    return in_words_of(program, text);
 }
 
 }  // namespace gpushim::analysis

@@ -82,7 +82,8 @@ std::vector<Advice> advise(const Situation& situation) {
         std::optional<Finding> found = rule->look(situation);
         if (!found || !is_worth_saying(*found, situation.step_ns())) continue;
         keep_within(*found, situation.step_ns());
-        advice.push_back({rule, std::move(*found)});
+        Advice& one = advice.emplace_back(Advice{rule, std::move(*found)});
+        one.finding.change = in_words_of(situation.ecosystem(), one.heading().change);
     }
     const double most_ns = most_of(advice);
     std::set<const Rule*> behind;

@@ -42,6 +42,11 @@ void add_by_kernels(sqlite3* run, Ecosystem& to) {
     if (is_xla && !to.has_framework()) to.tensorflow = to.jax = true;
 }
 
+bool is_of_amd(sqlite3* run) {
+    Query row(run, file_of(run), "SELECT 1 FROM gpu WHERE name LIKE 'AMD %' LIMIT 1");
+    return row.step();
+}
+
 // What people call Python is python3, python3.11 or pypy3.
 bool is_interpreter(std::string_view executable) {
     return executable.starts_with("python") || executable.starts_with("pypy");
@@ -58,6 +63,7 @@ Ecosystem ecosystem_of(sqlite3* run) {
     Ecosystem is;
     add_told(run, is);
     add_by_kernels(run, is);
+    is.hip = is_of_amd(run);
     bool is_named = false;
     Query row(run, file_of(run), "SELECT DISTINCT executable FROM rank WHERE executable IS NOT NULL");
     while (row.step()) {

@@ -38,6 +38,7 @@ struct Finding {
     std::string where;                 // the line of Python in which the host was meanwhile; empty: not known
     const Heading* heading = nullptr;  // in place of its rule's
     std::string lead;                  // who or what it is, in a few words; empty: its rule's heading says it
+    std::string change;                // what would take it away, in the words of its GPUs
     std::string try_it;                // in the words of the frameworks
     Gain gain;
     double confidence = 0;  // 0 to 1

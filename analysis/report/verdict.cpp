@@ -73,7 +73,7 @@ std::string change_text(const RunAdvice& run, const Verdict& verdict, const Advi
     };
     const std::string least = times(*verdict.share_low), most = times(*verdict.share_high);
     const std::string rate = (least == most ? "" : least + "–") + most + "x";
-    const std::string change = std::string(first.heading().change) + " → about ";
+    const std::string change = first.finding.change + " → about ";
     if (!run.is_per_step) return change + rate;
     return change + times_text(*verdict.after_low_ns, *verdict.after_high_ns) + " a step (" + rate + ")";
 }

@@ -79,6 +79,26 @@ TEST_CASE("kernels' names tell the framework", "[advice]") {
     CHECK(native.find("cudaStreamBeginCapture") != std::string::npos);
 }
 
+TEST_CASE("on AMD's GPUs graphs and calls of the runtime are HIP's", "[advice]") {
+    RunRows run = launching("cublas");
+    run.change("UPDATE gpu SET name = 'AMD Instinct MI300X'");
+    CHECK(tried(run).find("HIP graphs") != std::string::npos);
+    CHECK(tried(run).find("hipStreamBeginCapture") != std::string::npos);
+    const std::vector<Advice> advice = advise(Situation(run.raw()));
+    CHECK(advice.at(0).finding.change == "HIP graphs or a compiler");
+    for (const std::string_view key : {"launch_bound", "sync_every_step.launches", "pageable_copies"})
+        for (const Ecosystem& program : {Ecosystem{.hip = true}, Ecosystem{.pytorch = true, .hip = true}}) {
+            const std::string text = advice_for(program, {key});
+            INFO(text);
+            CHECK(text.find("CUDA graph") == std::string::npos);
+            CHECK(text.find("cudaM") == std::string::npos);
+        }
+    // PyTorch calls the device cuda on either.
+    CHECK(in_words_of({.hip = true}, "device='cuda', torch.cuda.Stream, 2 CUDA graphs, a CUDA graph") ==
+          "device='cuda', torch.cuda.Stream, 2 HIP graphs, a HIP graph");
+    CHECK(in_words_of({}, "a CUDA graph") == "a CUDA graph");
+}
+
 TEST_CASE("loaded libraries tell it, too", "[advice]") {
     RunRows run = launching("cublas");
     run.add("run", {{"key", "frameworks"}, {"value", "pytorch,python"}});
