@@ -60,6 +60,7 @@ std::optional<int64_t> rank_of_file_name(std::string_view path, bool numbers_cou
 }
 
 bool are_numbered(std::span<const std::string> paths) {
+    constexpr std::string_view kGzip = ".gz";  // of one run some may be packed and others not
     std::set<int64_t> numbers;
     std::set<std::string> rests;
     for (const std::string& path : paths) {
@@ -67,7 +68,9 @@ bool are_numbered(std::span<const std::string> paths) {
         const auto number = last_number(name);
         if (!number) continue;
         const std::string stem = name.substr(0, name.find('.'));
-        rests.insert(name.substr(0, stem.find_last_not_of(kDigits) + 1) + name.substr(stem.size()));
+        const size_t end = name.ends_with(kGzip) ? name.size() - kGzip.size() : name.size();
+        rests.insert(name.substr(0, stem.find_last_not_of(kDigits) + 1) +
+                     name.substr(stem.size(), end - stem.size()));
         if (!numbers.insert(*number).second) return false;
     }
     return numbers.size() > 1 && rests.size() == 1;

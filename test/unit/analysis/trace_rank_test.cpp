@@ -46,6 +46,8 @@ TEST_CASE("a bare number is a rank only in names that are alike but for it", "[t
     CHECK(rank_of_file_name("rank_5.sqlite", false) == 5);
     using Names = std::vector<std::string>;
     CHECK(are_numbered(Names{"a/trace_0.json", "b/trace_1.json"}));
+    CHECK(are_numbered(Names{"trace_0.json", "trace_1.json.gz", "trace_2.json.gz"}));  // some are packed
+    CHECK(!are_numbered(Names{"trace_1.json", "trace_1.json.gz"}));
     CHECK(!are_numbered(Names{"trace_3.json"}));
     CHECK(!are_numbered(Names{"a/trace_3.json", "b/trace_3.json"}));
     CHECK(!are_numbered(Names{"before_1.json", "after_2.json"}));
