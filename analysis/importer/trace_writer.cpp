@@ -30,6 +30,16 @@ ImportedWhat what_of(ImportedWork::What what) {
     return kWhats[static_cast<size_t>(what)];
 }
 
+// AMD's runtime copies and fills by kernels of its own, and its profilers list them among the program's.
+ImportedWork::What what_is(const ImportedWork& work) {
+    constexpr std::string_view kRuntimes = "__amd_rocclr_";
+    if (work.what != ImportedWork::What::kernel || !work.name.starts_with(kRuntimes)) return work.what;
+    const std::string_view rest = work.name.substr(kRuntimes.size());
+    return rest.starts_with("copy")   ? ImportedWork::What::copy
+           : rest.starts_with("fill") ? ImportedWork::What::set
+                                      : work.what;
+}
+
 // What NCCL was passed: of a reduce-scatter the part that a rank gets, of an exchange the part for one peer.
 int64_t count_passed(std::string_view api, const ImportedArguments& arguments) {
     const int64_t in = arguments.in_elements.value_or(kUnsaid);
@@ -175,7 +185,8 @@ void TraceWriter::gap(const ImportedGap& gap) {
 
 void TraceWriter::work(const ImportedWork& work) {
     ImportedRow row;
-    row.what = what_of(work.what);
+    const ImportedWork::What what = what_is(work);
+    row.what = what_of(what);
     row.correlation = correlation_of(work.correlation);
     row.start_ns = work.start_ns;
     row.ran_ns = work.duration_ns;
@@ -184,7 +195,7 @@ void TraceWriter::work(const ImportedWork& work) {
     row.number = work.bytes.value_or(kNotThere);
     row.direction = work.direction;
     row.sides = static_cast<uint8_t>(work.source + 8 * work.target);
-    if (work.what == ImportedWork::What::kernel) {
+    if (what == ImportedWork::What::kernel) {
         row.number = kNotThere;
         row.name = impl_->shape(impl_->names.names.id(work.name), work.grid, work.block, work.shared_bytes);
         row.collective = impl_->collective_by_name(impl_->names.names.id(work.name), work.name);

@@ -51,6 +51,18 @@ class Kineto(importing.Import):
         self.assertIn("no GPU recorded", said)
         self.assertIn("OPERATORS  no kernel is known to be of an operator", said)
 
+    def test_what_amds_runtime_does_by_kernels_is_copies_and_fills(self):
+        trace = kineto_made.Trace()
+        names = ("__amd_rocclr_copyBuffer", "__amd_rocclr_copyBufferAligned.kd",
+                 "__amd_rocclr_fillBufferAligned", "__amd_rocclr_gwsInit", "Cijk_Ailk_MI16x16x1")
+        for i, name in enumerate(names):
+            trace.kernel(name, 100_000 * i, 100_000 * i + 20_000, 10_000)
+        self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT count(*), sum(device_dur_ns), sum(bytes) FROM v_copy"),
+                         [(2, 20_000, None)])
+        self.assertEqual(self.rows("SELECT kernel FROM v_launch ORDER BY 1"),
+                         [("Cijk_Ailk_MI16x16x1",), ("__amd_rocclr_gwsInit",)])
+
     def test_a_gpu_by_another_number_is_like_those_that_are_described_alike(self):
         trace = self.small()
         for event in trace.events:
