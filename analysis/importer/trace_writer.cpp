@@ -147,6 +147,12 @@ int32_t TraceWriter::Impl::collective(const ImportedArguments& said, int64_t& nu
                                  peer.value_or(kUnsaid), sends ? 1 : 0});
 }
 
+std::string too_many_gpus(int64_t operations) {
+    if (operations == 0) return {};
+    return "more GPUs or streams than a host has: of " + std::to_string(operations) +
+           " operations it is not known which one ran them";
+}
+
 void TraceWriter::explain(int64_t operator_id, const ImportedArguments& arguments) {
     if (arguments.collective.empty() || impl_->explained.size() == kMostExplained) return;
     Impl::Explained explained = {0, kNotThere};

@@ -91,6 +91,8 @@ struct ImportedCounts {
     int64_t rows = 0, operations = 0, without_call = 0, calls_without_operation = 0;
     int64_t of_no_gpu = 0;  // there is no room for more, or for its stream
 };
+// What to say of those; empty: there are none.
+std::string too_many_gpus(int64_t operations);
 
 // What became of a file.
 struct ImportedFile {

@@ -194,9 +194,7 @@ ImportedFile import_kineto(const std::string& file, const std::filesystem::path&
     };
     if (summary.end != KinetoEnd::whole) add(summary.end_note);
     if (trace.damaged > 0) add(std::to_string(trace.damaged) + " events could not be read");
-    if (counts.of_no_gpu > 0)
-        add("more GPUs or streams than a host has: of " + std::to_string(counts.of_no_gpu) +
-            " operations it is not known which one ran them");
+    add(too_many_gpus(counts.of_no_gpu));
     add(without_gpu(summary));
     return imported;
 }

@@ -321,11 +321,13 @@ ImportedTrace NsysImport::described(int64_t process) const {
 
 ImportedFile NsysImport::finish() {
     ImportedFile made;
+    int64_t of_no_gpu = 0;
     for (const auto& [process, place] : places_) {
-        writers_[process]->finish(described(process));
+        of_no_gpu += writers_[process]->finish(described(process)).of_no_gpu;
         made.traces.push_back(place);
         writers_.erase(process);
     }
+    if (of_no_gpu > 0) made.note = file_ + ": " + too_many_gpus(of_no_gpu);
     return made;
 }
 

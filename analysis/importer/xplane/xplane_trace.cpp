@@ -50,7 +50,7 @@ class XplaneImport {
 
     bool has_gpu() const { return !devices_.empty(); }
 
-    void finish(ImportedTrace& trace) {
+    ImportedCounts finish(ImportedTrace& trace) {
         if (!has_marks_) mark_told_steps();
         trace.frameworks = framework_;
         trace.devices = std::move(devices_);
@@ -63,7 +63,7 @@ class XplaneImport {
             trace.base_ns = *profile_start_ns_;
             trace.has_epoch = true;
         }
-        writer_.finish(trace);
+        return writer_.finish(trace);
     }
 
   private:
@@ -270,8 +270,10 @@ ImportedFile import_xplane(const std::string& file, const std::filesystem::path&
     trace.note = note_of(summary);
     trace.rank = rank_of_file_name(file, numbers_count);
     trace.damaged = summary.unreadable + summary.nameless;
-    import.finish(trace);
-    return {{place}, trace.note.empty() ? "" : file + ": " + trace.note};
+    std::string note = trace.note;
+    if (const ImportedCounts counts = import.finish(trace); counts.of_no_gpu > 0)
+        add(note, too_many_gpus(counts.of_no_gpu));
+    return {{place}, note.empty() ? "" : file + ": " + note};
 }
 
 }  // namespace gpushim::analysis

@@ -85,6 +85,18 @@ class Nsys(importing.Import):
         for number in (0, 1):
             self.assertEqual(self.rows("SELECT count(*) FROM launch", self.trace(number)), [(2,)])
 
+    def test_gpus_beyond_those_that_a_host_has_are_told(self):
+        path = nsys_made.program(self.folder / "many.sqlite", nsys_made.NEW)
+        with sqlite3.connect(path) as base:
+            base.execute("WITH n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 299) "
+                         "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET "
+                         "(start, end, deviceId, streamId, bytes, globalPid) "
+                         "SELECT start + i, end + i, i, streamId, 1, globalPid FROM n, "
+                         "(SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1)")
+        self.imported(path, source="nsys", expect=3)
+        self.assertIn("many.sqlite: more GPUs or streams than a host has: of 44 operations it is not known "
+                      "which one ran them", self.said)
+
     IDLE = "SELECT cause, sum(ns) FROM gap GROUP BY 1"
 
     def test_operators_under_emit_nvtx_are_operators_and_no_ranges(self):

@@ -165,6 +165,14 @@ class Xplane(cli.Case):
         self.assertEqual(self.rows("SELECT device_id, count(*), sum(device_dur_ns) FROM v_launch GROUP BY 1"),
                          [(4, 5, 50_000), (6, 5, 150_000)])
 
+    def test_gpus_beyond_those_that_a_host_has_are_told(self):
+        host = xplane_made.Host()
+        for gpu in range(300):
+            host.kernel("k", 1_000 + 50_000 * gpu, 10_000 + 50_000 * gpu, 10_000, gpu=gpu)
+        self.imported(self.made(host), expect=3)
+        self.assertIn("more GPUs or streams than a host has: of 44 operations it is not known which one ran "
+                      "them", self.said)
+
     def test_times_since_the_profile_began_have_no_epoch(self):
         host = xplane_made.program(base=5_000)
         self.imported(self.made(host))
