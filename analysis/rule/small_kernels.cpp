@@ -12,6 +12,10 @@ namespace gpushim::analysis::rule_small_kernels {
 namespace {
 
 constexpr double kMany = 20;  // in a step; fewer are not worth a compiler
+// Each, on average: none of them is small, and their launches are nothing beside them.
+constexpr double kLongNs = 100'000;
+constexpr Heading kLong = {"unfused kernels", "Kernels that could be fewer",
+                           "elementwise kernels and reductions run one by one", "fused kernels"};
 // More than that of their time may be a wait in front of them: then both ends are said.
 constexpr double kUnsure = 0.1;
 
@@ -46,6 +50,7 @@ std::optional<Finding> look(const Situation& run) {
     found.gain = small.shorter_by(factor("fusion"), run);
     found.confidence = 0.6;
     found.evidence = small.evidence;
+    if (small.ns > kLongNs * small.count) found.heading = &kLong;
     return found;
 }
 

@@ -114,6 +114,13 @@ TEST_CASE("what may be a wait in front of small kernels is no gain for sure", "[
     CHECK(unsure.gain.low_ns == Approx(sure.gain.low_ns * 4 / 9.5));
 }
 
+TEST_CASE("elementwise kernels that take long are not called small", "[rule][rule_work]") {
+    CHECK(with({"add", "elementwise", 40, 3 * kMs}).look("small_kernels")->heading == nullptr);
+    const Finding found = *with({"softmax", "softmax", 40, 12 * kMs}).look("small_kernels");
+    REQUIRE(found.heading != nullptr);
+    CHECK(std::string(found.heading->lead).find("small") == std::string::npos);
+}
+
 TEST_CASE("products of 16 bits are not told to go to 16 bits", "[rule][rule_work]") {
     CHECK(with({"volta_hgemm", "gemm", 10, 15 * kMs, "no", "fp16"}).said() == "half_without_tensor_cores");
     CHECK(with({"sgemm", "gemm", 10, 15 * kMs, "no", "fp32"}).said() == "no_tensor_cores");
