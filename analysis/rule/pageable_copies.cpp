@@ -12,6 +12,16 @@ namespace {
 
 constexpr const char* kSlow = "c.kind = 'h2d' AND (c.source = 'pageable' OR c.blocking = 1)";
 
+// Of a run without steps nobody knows which are batches: results count as well, if together they fill so much
+// of the time. Below that they may be the copies of a start.
+constexpr const char* kSlowOfRun =
+    "(c.kind = 'h2d' AND (c.source = 'pageable' OR c.blocking = 1))"
+    " OR (c.kind = 'd2h' AND c.target = 'pageable')";
+constexpr double kFills = 0.5, kSecondNs = 1e9;
+constexpr Heading kOfRun = {"copy-bound", "Copies of pageable memory",
+                            "the GPU waits for copies from and to pageable memory",
+                            "pinned memory, or data that stays on the GPU"};
+
 // The best that a pinned copy of some size reached here, in bytes per second.
 std::optional<double> pinned_rate(const Situation& run) {
     return run.real(
@@ -26,7 +36,22 @@ Factor shorter_if_pinned(double cost_ns, double bytes, std::optional<double> pin
     return {0.8 * share, share};
 }
 
+std::optional<Finding> of_run(const Situation& run) {
+    const Work copies = copies_of_run_where(run, kSlowOfRun);
+    if (copies.ns < kFills * kSecondNs) return {};
+    Finding found;
+    found.title = bytes_text(copies.bytes) + " from and to pageable memory in a second take " +
+                  duration_text(copies.ns) + " in which the GPU does nothing else";
+    found.try_it = run.advice({"pageable_copies"});
+    found.gain = copies.shorter_by(factor("pinned_unseen"), run);
+    found.confidence = 0.7;
+    found.evidence = copies.evidence;
+    found.heading = &kOfRun;
+    return found;
+}
+
 std::optional<Finding> look(const Situation& run) {
+    if (!run.is_per_step()) return of_run(run);
     const Work copies = copies_where(run, kSlow);
     const double cost_ns = copies.ns + run.what_if().idle_ns({"copy_staging"});
     if (copies.count <= 0 || cost_ns <= 0) return {};

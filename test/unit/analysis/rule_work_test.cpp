@@ -240,6 +240,35 @@ TEST_CASE("large copies of a run without steps are not said to be a batch", "[ru
     CHECK(stepped.look("copy_volume").value().heading == nullptr);
 }
 
+// In half a second two copies there and back, and 20 us of kernels.
+TEST_CASE("without steps copies of pageable memory count where they fill half of the time",
+          "[rule][rule_work]") {
+    const auto found = [](int64_t each_ms, const char* source, const char* target) {
+        RunRows run;
+        run.rank(0, "none").steps(
+            0,
+            {.ran = {{kCompute, 20 * kMs - 2 * each_ms * kMs}, {kH2d, each_ms * kMs}, {kD2h, each_ms * kMs}}},
+            50);
+        add(run,
+            Copies{.source = source, .blocks_ns = each_ms * kMs, .position = -1, .timed = 50, .steps = 50});
+        add(run, Copies{.kind = "d2h",
+                        .source = "device",
+                        .blocks_ns = each_ms * kMs,
+                        .position = -1,
+                        .timed = 50,
+                        .steps = 50});
+        run.change(std::string("UPDATE copy_stat SET target = '") + target + "' WHERE kind = 'd2h'");
+        return run.look("pageable_copies");
+    };
+    const auto both = found(6, "pageable", "pageable");
+    REQUIRE(both);
+    CHECK(both->heading != nullptr);
+    CHECK(both->title.find("from and to pageable memory") != std::string::npos);
+    CHECK(!found(4, "pageable", "pageable"));  // 0.4 of the time
+    CHECK(!found(6, "pageable", "pinned"));
+    CHECK(!found(6, "pinned", "pageable"));
+}
+
 TEST_CASE("copies besides the batch that recur are named", "[rule][rule_work]") {
     const auto with_others = [](int64_t alone_ns, int64_t steps) {
         RunRows run = busy_run(alone_ns);
