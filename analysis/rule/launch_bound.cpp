@@ -9,6 +9,10 @@ namespace gpushim::analysis::rule_launch_bound {
 
 namespace {
 
+constexpr double kMany = 20;  // in a run without steps; fewer do not come again and again
+constexpr const char* kMost =
+    "SELECT max(n) FROM (SELECT sum(count) * 1.0 AS n FROM launch_stat GROUP BY gpu_id)";
+
 constexpr Causes kLaunching = {"launch_call", "launch_bound", "launch_latency", "kernel_gap"};
 // At a start they load code: that is another rule's.
 constexpr Causes kSlowToo = {"launch_call", "launch_bound", "launch_latency", "kernel_gap", "slow_call"};
@@ -54,9 +58,9 @@ std::optional<Finding> look(const Situation& run) {
     const double inferred = what_if.mean_ns(inferred_ns);
     const double idle_ns = what_if.idle_ns(causes) + inferred;
     if (idle_ns <= 0) return {};
-    const double launches = run.counted(
-        run.real("SELECT max(n) FROM (SELECT sum(count) * 1.0 AS n FROM launch_stat GROUP BY gpu_id)")
-            .value_or(0));
+    const auto launched = run.real(kMost);
+    if (!run.is_per_step() && launched.value_or(kMany) < kMany) return {};
+    const double launches = run.counted(launched.value_or(0));
     const double small =
         run.real("SELECT sum(small) * 1.0 / sum(timed) FROM launch_stat WHERE timed > 0").value_or(0) *
         launches;

@@ -94,6 +94,18 @@ TEST_CASE("what may be the start comes behind what is not", "[rule][rule_launchi
     CHECK(first(3 * kMs) == "allocations");
 }
 
+TEST_CASE("a few launches without steps are nothing that comes again and again", "[rule][rule_launching]") {
+    const auto found = [](int64_t launches, const char* steps) {
+        RunRows run;
+        run.rank(0, steps).steps(0, {.ran = {{kCompute, 10 * kMs}}, .idle = {{"launch_bound", 10 * kMs}}}, 1);
+        run.add("launch_stat", {{"gpu_id", int64_t{0}}, {"count", launches}});
+        return run.look("launch_bound").has_value();
+    };
+    CHECK(!found(2, "none"));
+    CHECK(found(40, "none"));
+    CHECK(found(2, "gpushim_step"));
+}
+
 // Where all of a program is one call of a trainer, its own line tells nothing.
 TEST_CASE("the line of a library is named where most samples of a line were in it",
           "[rule][rule_launching]") {
