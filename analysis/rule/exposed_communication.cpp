@@ -24,7 +24,8 @@ std::optional<Finding> undivided(const Situation& run, const Exposed& exposed) {
     const bool ranks_are_missing = missing.step();
     Finding found;
     found.title =
-        "the GPU only communicates for " + duration_text(exposed.transfer_ns) + " of a " + run.per() +
+        (run.gpus() > 1 ? "GPUs only communicate for up to " : "the GPU only communicates for ") +
+        duration_text(exposed.transfer_ns) + " of a " + run.per() +
         "; how much of that is waiting for other ranks is not known, for " +
         (ranks_are_missing ? "these are not in this run" : "its collectives are known by their names only");
     found.try_it = ranks_are_missing ? run.advice({"exposed_communication.alone", "exposed_communication"})

@@ -256,4 +256,17 @@ TEST_CASE("gradients in 32 bits of a model in 16 are too wide", "[rule][rule_col
         is_ramped("wide_gradients", [&](double share) { return made("fp16", 25'000'000, of_step(share)); }));
 }
 
+// The step is as long as one of them makes it, which may be another than has most transfers.
+TEST_CASE("of several GPUs' transfers those of one are not said to be of the GPU",
+          "[rule][rule_collectives]") {
+    RunRows run;
+    run.rank(0).rank(1);
+    run.steps(0, {.ran = {{kCompute, 4 * kMs}, {kTransfer, 8 * kMs}}});
+    run.steps(1, {.ran = {{kCompute, 8 * kMs}, {kTransfer, 6 * kMs}}});
+    const auto title = [&] { return run.look("exposed_communication").value().title; };
+    CHECK(title().starts_with("GPUs only communicate for up to 8.00 ms of a step"));
+    run.change("DELETE FROM gpu WHERE gpu_id = 1");
+    CHECK(title().starts_with("the GPU only communicates for"));
+}
+
 }  // namespace rule_collectives_test
