@@ -18,7 +18,7 @@ std::optional<Finding> look(const Situation& run) {
     const bool loads_itself = cpu_ns >= wait_ns;
     Finding found;
     found.title = "the GPU waits " + duration_text(cpu_ns + wait_ns + told_ns) + " of a " + run.per() +
-                  (told_ns > cpu_ns + wait_ns ? " while the launching thread is in its data loader"
+                  (told_ns > cpu_ns + wait_ns ? " while the launching thread loads or makes a batch"
                    : loads_itself ? " while the launching thread itself loads the batch on its CPU"
                                   : " while the launching thread waits for a batch from its loaders");
     found.try_it = run.advice({loads_itself ? "input_bound.loads_itself" : "input_bound"});
