@@ -69,13 +69,16 @@ std::string cost_text(const RunAdvice& run, const Advice& first, const ShownStep
 std::string change_text(const RunAdvice& run, const Verdict& verdict, const Advice& first) {
     constexpr double kNextToAll = 0.99;  // what stays is as small as what is not known of it
     const auto times = [](double share) {
-        return share > kNextToAll ? "over 100" : figure_text("%.1f", 1 / (1 - share));
+        return share > kNextToAll ? "100" : figure_text("%.1f", 1 / (1 - share));
     };
     const std::string least = times(*verdict.share_low), most = times(*verdict.share_high);
-    const std::string rate = (least == most ? "" : least + "–") + most + "x";
-    const std::string change = first.finding.change + " → about ";
-    if (!run.is_per_step) return change + rate;
-    return change + times_text(*verdict.after_low_ns, *verdict.after_high_ns) + " a step (" + rate + ")";
+    const bool is_next_to_all = *verdict.share_high > kNextToAll;
+    const std::string rate =
+        is_next_to_all ? "over " + least + "x" : (least == most ? "" : least + "–") + most + "x";
+    const std::string change = first.finding.change + " → ";
+    if (!run.is_per_step) return change + (is_next_to_all ? "" : "about ") + rate;
+    return change + "about " + times_text(*verdict.after_low_ns, *verdict.after_high_ns) + " a step (" +
+           rate + ")";
 }
 
 double mean_share(const RunAdvice& run, const Gain& gain) {
@@ -83,6 +86,24 @@ double mean_share(const RunAdvice& run, const Gain& gain) {
 }
 
 const char* level_of(double share) { return share >= kHighly ? "highly" : "moderately"; }
+
+// What most of the time is, where that is a note about how the GPU computes: what it would save is not known.
+const Advice* note_on_computing(const RunAdvice& run) {
+    const auto found = std::find_if(run.advice.begin(), run.advice.end(), [](const Advice& one) {
+        return one.finding.kind == Kind::kNote && std::string_view(one.rule->id) == "small_grids";
+    });
+    return found == run.advice.end() ? nullptr : &*found;
+}
+
+Verdict of_note(const RunAdvice& run, const Advice& note, double productive) {
+    Verdict verdict;
+    verdict.word = "compute-bound";
+    verdict.finding = note.rule->id;
+    verdict.text = shares_text(productive, productive) +
+                   (run.is_per_step ? " of each step " : " of the time ") + note.heading().lead + "; " +
+                   note.heading().change;
+    return verdict;
+}
 
 Verdict of_finding(const RunAdvice& run, const Advice& first, const ShownSteps& steps) {
     Verdict verdict;
@@ -165,8 +186,11 @@ Verdict verdict_of(const ReportSource& source, bool contradictory, const std::ve
     // Rules know the run as a whole: of a part of it, only what its time was.
     const bool is_part = source.is_part_of_run();
     const Advice* const first = is_part ? nullptr : run.first();
-    if (first != nullptr && mean_share(run, first->finding.gain) >= kModerately)
-        return of_finding(run, *first, steps);
+    const double first_share = first == nullptr ? 0 : mean_share(run, first->finding.gain);
+    const Advice* const note = is_part ? nullptr : note_on_computing(run);
+    if (note != nullptr && first_share < kHighly && shares && shares->productive >= kComputes)
+        return of_note(run, *note, shares->productive);
+    if (first_share >= kModerately) return of_finding(run, *first, steps);
     return of_shares(run, shares, gpus, serving, is_part);
 }
 
@@ -218,6 +242,7 @@ void write_trust(const TrustGrade& trust, Report& report) {
 Json json_of(const Verdict& verdict, const TrustGrade& trust, bool is_part) {
     const char* const none = is_part                       ? "findings are of the whole run"
                              : verdict.word == "not known" ? "too little is known for a verdict"
+                             : verdict.finding             ? "what it would save is not known"
                                                            : "no finding is worth 5 % of a step";
     const auto ns = [](std::optional<double> value) {
         return value ? std::optional(to_int64(*value)) : std::nullopt;

@@ -36,7 +36,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-constexpr Heading kHeading = {"small grids", "Kernels that leave most of the GPU empty", "", ""};
+constexpr Heading kHeading = {"small grids", "Kernels that leave most of the GPU empty",
+                              "computes, in kernels that leave at least half of the GPU empty",
+                              "more blocks, or several such kernels at once"};
 const RuleRegistration kRegistration({"small_grids", Scope::kOneGpu, look, kHeading});
 
 }  // namespace

@@ -33,15 +33,20 @@ Report report_of(const MadeRun& made) {
 }
 
 // Of a job of one GPU whose steps are all like this one.
-Json verdict_of(const StepOf& step) {
+Report report_of(const StepOf& step, const std::string& also = "") {
     RunRows rows;
     rows.rank(0).steps(0, step);
+    rows.change(also);
     rows.change("UPDATE gpu SET memory_peak_bytes = 15 << 30");  // no room for a larger batch
     const TemporaryFolder folder;
     const std::string place = folder.path() / "made.run.db";
     rows.change("VACUUM INTO '" + place + "'");
     const Database run(place);
-    return write_report({run}).json["verdict"];
+    return write_report({run});
+}
+
+Json verdict_of(const StepOf& step, const std::string& also = "") {
+    return report_of(step, also).json["verdict"];
 }
 
 // The first lines, each as one, until what to do.
@@ -142,7 +147,36 @@ TEST_CASE("of a change that leaves next to nothing no factor is told", "[verdict
         verdict_of({.ran = {{kCompute, 10 * kUs}}, .idle = {{"input_cpu", 20 * kMs - 10 * kUs}}});
     CHECK_THAT(verdict["text"].text(), Contains("(over 100x)"));
     CHECK(std::stod(verdict["share_high"].text()) <= 1);
+    // Of 20 ms 0.3 stay for sure if launches do: 66 times as many, or any number.
+    const std::string range =
+        verdict_of(
+            {.ran = {{kCompute, 100 * kUs}}, .idle = {{"launch_bound", 19'900 * kUs}}, .pieces = 130})["text"]
+            .text();
+    CHECK_THAT(range, Contains("(over 6") && !Contains("–over"));
     CHECK(std::stoll(verdict["after_low_ns"].text()) >= 0);
+}
+
+//  step   |####################################### sweep, 16 blocks|idle| 20 ms
+TEST_CASE("kernels that leave most of the GPU empty are the verdict where nothing large is found",
+          "[verdict]") {
+    const std::string small =
+        "INSERT INTO kernel (gpu_id, name, launches, graph_launches, timed, sum_ns, small_grid, "
+        "small_grid_ns,"
+        " small_grid_filled_ns) VALUES (0, 'sweep', 20, 0, 20, 360000000, 20, 360000000, 36000000)";
+    const auto verdict = [&](int64_t idle_ms) {
+        return verdict_of({.ran = {{kCompute, (20 - idle_ms) * kMs}}, .idle = {{"input_cpu", idle_ms * kMs}}},
+                          small);
+    };
+    for (const int64_t idle_ms : {0, 2}) {
+        CHECK(verdict(idle_ms)["word"].text() == "\"compute-bound\"");
+        CHECK(verdict(idle_ms)["finding"].text() == "\"small_grids\"");
+        CHECK(verdict(idle_ms)["share_low"].is_null());
+    }
+    CHECK(
+        verdict(2)["text"].text() ==
+        "\"90 % of each step computes, in kernels that leave at least half of the GPU empty; more blocks, or "
+        "several such kernels at once\"");
+    CHECK(verdict(5)["word"].text() == "\"input-bound\"");  // that is more to gain
 }
 
 TEST_CASE("where no rule knows a change, a verdict is what most of the time is", "[verdict]") {
