@@ -109,8 +109,10 @@ Cost cost_of(const ReportSource& source, const std::vector<GpuFigures>& all) {
 }
 
 void write_causes(const Idle& idle, bool by_process, Report& report) {
-    const double each = 1 / static_cast<double>(idle.gpus) * (idle.of_steps ? 1e-6 : 100);
-    const char* const unit = idle.of_steps ? " ms" : " %";
+    constexpr double kShortNs = 1e5;  // two digits behind a ms are too few
+    const bool is_short = idle.sum < kShortNs * static_cast<double>(idle.gpus);
+    const double each = 1 / static_cast<double>(idle.gpus) * (!idle.of_steps ? 100 : is_short ? 1e-3 : 1e-6);
+    const char* const unit = !idle.of_steps ? " %" : is_short ? " us" : " ms";
     std::string text;
     int groups = 0;
     for (const char* group : kCauseGroups) {

@@ -142,6 +142,19 @@ TEST_CASE("a finding below a fifth of a step is moderate, below a twentieth no v
           "\"96 % of each step computes; no change that gpushim knows of is worth 5 % of it\"");
 }
 
+TEST_CASE("idle time of short steps has digits that tell something", "[verdict]") {
+    const auto idle_line = [](int64_t idle_us) {
+        const Report report =
+            report_of({.ran = {{kCompute, 10 * kUs}}, .idle = {{"launch_bound", idle_us * kUs}}});
+        for (const auto& block : report.blocks)
+            if (const Line* const line = std::get_if<Line>(&block); line && line->text.starts_with("IDLE"))
+                return line->text;
+        return std::string();
+    };
+    CHECK(idle_line(49) == "IDLE       launch 49.00 us");
+    CHECK(idle_line(490) == "IDLE       launch 0.49 ms");
+}
+
 TEST_CASE("of a change that leaves next to nothing no factor is told", "[verdict]") {
     const Json verdict =
         verdict_of({.ran = {{kCompute, 10 * kUs}}, .idle = {{"input_cpu", 20 * kMs - 10 * kUs}}});
