@@ -13,10 +13,21 @@ constexpr double kAlike = 0.40;   // of the launches two micro-steps have in com
 
 constexpr double kNearlyAll = 0.98;  // of the pieces have what makes each a step
 
+// Each has a batch and its updates, and most of what the one before it has: every n-th has an evaluation in
+// it.
+bool is_each_a_batch_with_updates(const Reading& reading) {
+    constexpr double kMostlyAlike = 0.7;
+    const Trial& trial = *reading.trial;
+    return reading.micro_steps == 1 && reading.has_copies() &&
+           trial.share_with_usual_updates() >= kNearlyAll && trial.share_in_common() >= kMostlyAlike;
+}
+
 // Pieces that come back only every `lag` must be alike to be micro-steps, and something must join them: two
 // copies in one step also cut it into pieces, A B A B, but what is in these has little in common.
 bool is_one_kind_of_piece(const Reading& reading) {
-    if (reading.lag == 1 || takes_turns(reading) || reading.is_each_an_update()) return true;
+    if (reading.lag == 1 || takes_turns(reading) || reading.is_each_an_update() ||
+        is_each_a_batch_with_updates(reading))
+        return true;
     return reading.merge_by != MergeBy::nothing && reading.trial->likeness() >= kAlike;
 }
 
@@ -28,7 +39,7 @@ bool may_be_merged(const Reading& reading) {
 }  // namespace
 
 bool Reading::is_each_an_update() const {
-    return micro_steps == 1 && trial->share_with_one_update() >= kNearlyAll &&
+    return micro_steps == 1 && trial->share_with_usual_updates() >= kNearlyAll &&
            trial->share_in_common() >= Trial::kExplained;
 }
 
@@ -100,7 +111,10 @@ bool is_one_of_several_copies(const Reading& reading) {
 bool updates_tell(const Reading& reading) {
     constexpr double kMostly = 0.5, kSome = 0.1;  // of the pieces: a training, not one of what it trains
     const Trial& trial = *reading.trial;
-    const double one = trial.share_with_one_update_between();
+    // Of micro-steps only some have the update, and all have gradients.
+    if (reading.merge_by == MergeBy::optimizer)
+        return trial.updates() > 0 && trial.share_that_train_between() >= kMostly;
+    const double one = trial.share_with_usual_updates_between();
     return reading.micro_steps == 1 && trial.share_that_train() >= kSome && one >= kMostly &&
            one + 1 - trial.share_that_train_between() >= kNearlyAll;
 }
@@ -149,7 +163,8 @@ bool hides_finer(const Reading& reading, const std::vector<Trial>& trials) {
             !(finer.has_copies() || finer.has_optimizers()))
             return false;
         // An optimizer goes through the parameters: its pieces compute nothing that it applies.
-        if (is_each_an_update && !finer.has_copies() && trial.share_with_one_update() < kMostly) return false;
+        if (is_each_an_update && !finer.has_copies() && trial.share_with_usual_updates() < kMostly)
+            return false;
         // What comes back only every `lag` is as coarse as that: eight optimizer kernels are one step's.
         const auto is_finer = [&](size_t lag) {
             return trial.pieces() * 2 > reading.trial->pieces() * 3 * static_cast<int64_t>(lag);

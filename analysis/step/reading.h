@@ -22,8 +22,8 @@ struct Reading {
     bool has_copies() const;  // nearly every piece has; so the others
     bool has_optimizers() const;
     bool has_syncs() const;
-    // Each piece updates the parameters once, and no more than that makes a step: whatever else the program
-    // does in some of them, as an evaluation.
+    // Each piece updates the parameters of each model once, and no more than that makes a step: whatever else
+    // the program does in some of them, as an evaluation.
     bool is_each_an_update() const;
 };
 
@@ -39,7 +39,8 @@ bool is_one_of_several_copies(const Reading& reading);
 // Its pieces are made of others that are much alike and have an input or an optimizer each, as an epoch's
 // are.
 bool hides_finer(const Reading& reading, const std::vector<Trial>& trials);
-// Each piece that trains updates the parameters once; the others are evaluations, or the like.
+// Each piece that trains updates the parameters of each model once, or is a micro-step with gradients; the
+// others are evaluations, or the like.
 bool updates_tell(const Reading& reading);
 // Where it is known how parameters are updated, most of its pieces neither update them nor compute gradients:
 // moves of a player between two trainings, batches of evaluations.

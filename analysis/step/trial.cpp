@@ -71,7 +71,8 @@ void Trial::count_cues(const Tally& piece) {
     with_copies_ += piece.copies > 0;
     with_optimizers_ += piece.optimizers > 0;
     with_syncs_ += piece.syncs > 0;
-    with_one_update_ += piece.updates == 1;
+    if (piece.updates > 0 && piece.updates <= static_cast<int64_t>(kMostModels))
+        ++with_updates_[static_cast<size_t>(piece.updates - 1)];
     if (piece.gradients + piece.optimizers > 0) {
         ++that_train_;
         if (first_that_trains_ < 0) first_that_trains_ = pieces_;

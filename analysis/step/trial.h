@@ -58,12 +58,16 @@ class Trial {
     double share_with_copies() const { return share(with_copies_); }
     double share_with_optimizers() const { return share(with_optimizers_); }
     double share_with_syncs() const { return share(with_syncs_); }
-    double share_with_one_update() const { return share(with_one_update_); }
+    // As many updates as most that train: one of each model that a step trains, as both of a pair that
+    // compete.
+    double share_with_usual_updates() const { return share(static_cast<double>(usual_updates())); }
     double share_that_train() const { return share(that_train_); }  // have gradients, or an optimizer
     // The same of those from the first that trains to the last: what is evaluated before or behind is no
     // part.
     double share_that_train_between() const { return that_train_ / between(); }
-    double share_with_one_update_between() const { return with_one_update_ / between(); }
+    double share_with_usual_updates_between() const {
+        return static_cast<double>(usual_updates()) / between();
+    }
     int64_t updates() const { return updates_; }
     double likeness() const { return share(alike_); }  // of pieces to the one before
     double share_in_common() const { return in_common_ / std::max(1.0, in_larger_); }  // as that, of launches
@@ -92,6 +96,7 @@ class Trial {
     void count_cues(const Tally& piece);
     void vote(const Tally& piece);
     void explain(Recent& piece, size_t lag);
+    int64_t usual_updates() const { return *std::max_element(with_updates_.begin(), with_updates_.end()); }
     double between() const { return std::max(1.0, static_cast<double>(from_first_to_last_that_train_)); }
     double share(double of) const { return pieces_ == 0 ? 0 : of / static_cast<double>(pieces_); }
 
@@ -103,7 +108,9 @@ class Trial {
     Tally begun_, last_, typical_, early_;
     int64_t before_ = 0, pieces_ = 0, votes_ = 0;
     double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, alike_ = 0;
-    double with_one_update_ = 0, that_train_ = 0;
+    double that_train_ = 0;
+    static constexpr size_t kMostModels = 3;           // a step updates each once; more are several steps
+    std::array<int64_t, kMostModels> with_updates_{};  // how many have one, two, …
     int64_t updates_ = 0, first_that_trains_ = -1, from_first_to_last_that_train_ = 0;
     double in_common_ = 0, in_larger_ = 0;             // launches, of each two pieces in a row
     double after_first_ = 0, near_ = 0, as_long_ = 0;  // launches

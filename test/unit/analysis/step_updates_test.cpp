@@ -117,6 +117,62 @@ TEST_CASE("a player moves before it is trained", "[step][update]") {
     CHECK(steps_of(200, 3, "pklmBBos") == 100);
 }
 
+// Two that compete: each step trains both, one after the other.
+constexpr const char* kOfTwoModels = "hzykmnxvwBuBiBjorqvwBuBiBkBpo";
+
+// The steps that count; all others trained nothing.
+std::vector<int64_t> counted(const Steps& found) {
+    std::vector<int64_t> steps;
+    for (const Step& step : found.steps)
+        if (!trains_nothing(step)) steps.push_back(step.begin_ns);
+    return steps;
+}
+
+TEST_CASE("of a step that trains two models an evaluation is told by what it lacks, too", "[step][update]") {
+    for (const char* const batch : {"hkmnvw", "hkmnvws"}) {
+        MadeRun run = with_two_threads();
+        std::vector<int64_t> steps;
+        for (int i = 0; i < 100; ++i) {
+            steps.push_back(run.play(kOfTwoModels));
+            if (i == 49) run.repeat(batch, 40);
+        }
+        const Steps found = find_steps(run.source(), {});
+        REQUIRE(found.source == "detected");
+        CHECK(counted(found) == steps);
+        CHECK(evaluations(found) == 40);
+    }
+}
+
+TEST_CASE("five steps are no step because the fifth shows samples", "[step][update]") {
+    MadeRun run = with_two_threads();
+    std::vector<int64_t> steps;
+    for (int i = 0; i < 100; ++i) {
+        steps.push_back(run.play(kOfTwoModels));
+        if (i % 5 == 4 && i < 99) run.play("zykmnzykmnzykmnzykmne");
+    }
+    const Steps found = find_steps(run.source(), {});
+    REQUIRE(found.source == "detected");
+    CHECK(counted(found) == steps);
+}
+
+TEST_CASE("evaluations between accumulated steps are no steps", "[step][update]") {
+    for (const char* const look : {"", "s"})  // the loss of each micro-step is read, or not
+        for (const char* const batch : {"hklmnv", "hklmnvs"}) {
+            MadeRun run = with_two_threads();
+            std::vector<int64_t> steps;
+            for (int i = 0; i < 60; ++i) {
+                steps.push_back(run.now_ns);
+                run.repeat(std::string("hklmnvBuBiBjp") + look, 4);
+                run.play("ooo");
+                if (i % 10 == 9 && i < 59) run.repeat(batch, 30);
+            }
+            const Steps found = find_steps(run.source(), {});
+            REQUIRE(found.source == "detected");
+            CHECK(counted(found) == steps);
+            CHECK(evaluations(found) == 150);
+        }
+}
+
 TEST_CASE("an optimizer within backward makes no step of each layer", "[step][update]") {
     MadeRun run = with_two_threads();
     for (int i = 0; i < 60; ++i) {
