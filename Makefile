@@ -680,7 +680,8 @@ golden: product $(BUILD)/test/unit
 manual: $(ANALYZER)
 	@scripts/manual $(BUILD)/gpushim >$(BUILD)/manual.md && cat $(BUILD)/manual.md >analysis/manual.md
 
-# What `gpushim top` and a page look like, of jobs on the simulated box: for the manual. The page needs Chromium.
+# What `gpushim top` and a page look like, of jobs on the simulated box: for the manual. A page
+# needs Chromium.
 .PHONY: screenshot
 screenshot: product
 	@scripts/deps

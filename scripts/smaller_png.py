@@ -1,5 +1,5 @@
-"""A picture of 256 colours at most, which is a third as large: of a PNG as Chromium writes it, 8 bits a channel,
-without interlacing."""
+"""A picture of 256 colours at most, which is a third as large: of a PNG as Chromium writes it, 8 bits a
+channel, without interlacing."""
 import collections
 import struct
 import zlib
@@ -25,7 +25,7 @@ def paeth(left, above, corner):
 
 
 def rows_of(data, width, height, size):
-    """size: bytes of a pixel. What a row stores is told by its first byte: differences to what is beside it."""
+    """size: bytes of a pixel. A row's first byte tells what is stored: differences to what is beside it."""
     before, length = bytearray(width * size), width * size + 1
     for start in range(0, height * length, length):
         how, row = data[start], bytearray(data[start + 1:start + length])
@@ -50,8 +50,10 @@ def smaller(png):
     palette = [colour for colour, _ in counts.most_common(256)]
 
     def nearest(colour):
-        return min(range(len(palette)), key=lambda at: sum((a - b) ** 2 for a, b in zip(palette[at], colour)))
+        return min(range(len(palette)),
+                   key=lambda at: sum((a - b) ** 2 for a, b in zip(palette[at], colour)))
     place = {colour: nearest(colour) for colour in counts}
     packed = b"".join(b"\0" + bytes(place[pixel] for pixel in row) for row in pixels)
     return (HEAD + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))
-            + chunk(b"PLTE", b"".join(palette)) + chunk(b"IDAT", zlib.compress(packed, 9)) + chunk(b"IEND", b""))
+            + chunk(b"PLTE", b"".join(palette)) + chunk(b"IDAT", zlib.compress(packed, 9))
+            + chunk(b"IEND", b""))

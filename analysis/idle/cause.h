@@ -38,13 +38,13 @@ enum class Cause : uint8_t {
     // It was submitted, or being submitted.
     wait_other_gpu,
     wait_host_callback,
-    graph_gap,
     kernel_gap,
     launch_latency,
     device_other,
     launch_call,
     // Nothing can be asked.
     tail,
+    graph_gap,
     other_process,
     unresolved,
     count
@@ -115,8 +115,6 @@ inline constexpr CauseRow kCauses[] = {
      "what ran next waited for an event of another GPU"},
     {Cause::wait_host_callback, "wait_host_callback", CauseGroup::wait, "a function of the host",
      "what ran next waited for a function of the host"},
-    {Cause::graph_gap, "graph_gap", CauseGroup::other, "the GPU, from node to node of a graph",
-     "a graph had begun and its next node had not: the GPU's own time, whatever the host did"},
     {Cause::kernel_gap, "kernel_gap", CauseGroup::launch, "short gaps between queued operations",
      "what ran next was queued well before; no longer than between operations back to back"},
     {Cause::launch_latency, "launch_latency", CauseGroup::launch, "the way from a launch to its start",
@@ -127,6 +125,8 @@ inline constexpr CauseRow kCauses[] = {
      "the launch call of what ran next had not returned"},
     {Cause::tail, "tail", CauseGroup::other, "after the last operation",
      "nothing ran any more in the time that was looked at"},
+    {Cause::graph_gap, "graph_gap", CauseGroup::other, "the GPU, from node to node of a graph",
+     "a graph had begun and its next node had not: the GPU's own time, whatever the host did"},
     {Cause::other_process, "other_process", CauseGroup::other, "launched by another process",
      "another process launched what ran next"},
     {Cause::unresolved, "unresolved", CauseGroup::other, "gaps that the clocks do not resolve",

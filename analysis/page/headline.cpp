@@ -160,6 +160,18 @@ std::string with_dots(std::string text) {
     return text;
 }
 
+// Below the verdict, of its finding: on a telephone the list of what to do begins a screen further down.
+Markup first_try(const PageInput& input) {
+    for (const Json& finding : input.of("findings").items()) {
+        const std::string advice = finding["try"].words();
+        if (advice.empty() || finding["id"].words() != input.of("verdict")["finding"].words()) continue;
+        Markup words = element("a", {{"href", "#findings"}}, "Try");
+        words += ": " + advice.substr(0, advice.find(". ")) + (advice.find(". ") < advice.size() ? "." : "");
+        return paragraph(words);
+    }
+    return {};
+}
+
 // Of the report's lines the verdict, what ran and when, and what could not be read.
 Markup what_ran(const PageInput& input) {
     Markup all;
@@ -167,7 +179,10 @@ Markup what_ran(const PageInput& input) {
         const Line* const line = std::get_if<Line>(&block);
         if (line == nullptr) continue;
         const std::string_view text = line->text;
-        if (text.starts_with("VERDICT ")) all += paragraph(std::string(text.substr(9)), "verdict");
+        if (text.starts_with("VERDICT ")) {
+            all += paragraph(std::string(text.substr(9)), "verdict");
+            all += first_try(input);
+        }
         // That it was simulated a banner says, once.
         if (text.starts_with("EVIDENCE "))
             for (const Json& wrong : input.of("verdict")["evidence"].items())

@@ -142,10 +142,12 @@ class Page(cli.Case):
         counted, all_steps = report["steps"]["count"], report["kernels"][0]["count"]  # it runs once in each
         self.assertLess(counted, all_steps)
         text = self.page(run)
-        said = f"A step: mean of all {all_steps} steps; step times and what GPUs did are of the {counted} that"
+        said = (f"A step: mean of all {all_steps} steps; step times and what GPUs did are of the {counted}"
+                " that count.")
         for part in ("kernels", "copies"):
             self.assertIn(said, self.part(text, part))
-        self.assertIn(f">of a step, mean of {report['gpus'][0]['steps']} timed steps<", self.part(text, "gpus"))
+        timed = report["gpus"][0]["steps"]
+        self.assertIn(f">of a step, mean of {timed} timed steps<", self.part(text, "gpus"))
         self.assertNotIn("A step: mean of all", self.page(self.make()))
 
     def test_of_few_launches_no_histogram_is_drawn(self):
@@ -168,6 +170,15 @@ class Page(cli.Case):
         self.assertIn("<p>Evidence is good: all operations timed", part)
         for word in ("VERDICT", "STEP", "<pre"):
             self.assertNotIn(word, part)
+
+    def test_below_the_verdict_stands_what_to_try_first(self):
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run)
+        report = json.loads(self.gpushim("report", run, "--json").stdout)
+        advice = next(finding["try"] for finding in report["findings"]
+                      if finding["id"] == report["verdict"]["finding"])
+        head = html.unescape(self.page(run)).split("<nav")[0]
+        self.assertIn(f'</p><p><a href="#findings">Try</a>: {advice.split(". ")[0]}.</p>', head)
 
     def test_a_cause_is_told_in_words(self):
         run = self.folder / "run.db"
@@ -259,8 +270,9 @@ class Page(cli.Case):
                 text = self.page(run)
                 for part in ("gpus", "timeline"):
                     self.assertEqual(words in self.part(text, part), there, part)
-                spans = "<title>graph: [^<]*\\nall of a graph: its operations, and gaps between them, are not told"
-                self.assertEqual(re.search(spans, self.part(text, "timeline")) is not None, there)
+                spans = re.search("<title>graph: [^<]*\\nall of a graph: its operations, and gaps between ",
+                                  self.part(text, "timeline"))
+                self.assertEqual(spans is not None, there)
 
     def test_marks_are_spoken_of_where_there_are_some(self):
         run = self.folder / "run.db"

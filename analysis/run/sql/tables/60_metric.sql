@@ -17,5 +17,6 @@ INSERT INTO idle_cause VALUES
   ('interpreter_lock', 'host'), ('garbage_collection', 'host'),
   ('host_cpu', 'host'), ('host_blocked', 'host'), ('host_unknown', 'host'), ('alloc_or_load', 'host'),
   ('slow_call', 'host'),  ('graph_update', 'host'),
-  ('comm_host', 'host'), ('graph_gap', 'other'), ('device_other', 'other'), ('other_process', 'other'), ('unresolved', 'other'),
+  ('comm_host', 'host'), ('graph_gap', 'other'),
+  ('device_other', 'other'), ('other_process', 'other'), ('unresolved', 'other'),
   ('tail', 'other');
