@@ -34,23 +34,12 @@ void keep_within(Finding& finding, double step_ns) {
 
 double mean_of(const Finding& finding) { return (finding.gain.low_ns + finding.gain.high_ns) / 2; }
 
-// What the most of all save, of gains: on average, and at most.
-struct Most {
-    double mean_ns = 0, high_ns = 0;
-
-    bool is_much_more_than(const Finding& one) const {
-        return mean_of(one) < kMinor * mean_ns && one.gain.high_ns < kMinor * high_ns;
-    }
-};
-
-Most most_of(const std::vector<Advice>& advice) {
-    Most most;
-    for (const Advice& one : advice) {
-        if (one.finding.kind != Kind::kGain) continue;
-        most.mean_ns = std::max(most.mean_ns, mean_of(one.finding));
-        most.high_ns = std::max(most.high_ns, one.finding.gain.high_ns);
-    }
-    return most;
+// What the most of all save, of gains.
+double most_of(const std::vector<Advice>& advice) {
+    double most_ns = 0;
+    for (const Advice& one : advice)
+        if (one.finding.kind == Kind::kGain) most_ns = std::max(most_ns, mean_of(one.finding));
+    return most_ns;
 }
 
 // Where another finding alone is most of what it would save, that says why; where several together are, what
@@ -96,14 +85,14 @@ std::vector<Advice> advise(const Situation& situation) {
         Advice& one = advice.emplace_back(Advice{rule, std::move(*found)});
         one.finding.change = in_words_of(situation.ecosystem(), one.heading().change);
     }
-    const Most most = most_of(advice);
+    const double most_ns = most_of(advice);
     std::set<const Rule*> behind;
     for (const Advice& one : advice)
         if (comes_behind(one, advice)) behind.insert(one.rule);
     std::stable_sort(advice.begin(), advice.end(), [&](const Advice& a, const Advice& b) {
         const auto key = [&](const Advice& one) {
             const double mean_ns = mean_of(one.finding);
-            const bool is_minor = most.is_much_more_than(one.finding);
+            const bool is_minor = mean_ns < kMinor * most_ns;
             const int place = one.finding.fills_step ? 0 : is_minor ? 2 : 1;
             return std::tuple(one.finding.kind, place, is_minor ? Scope::kInput : one.rule->scope,
                               !is_minor && behind.contains(one.rule), -mean_ns);

@@ -18,9 +18,8 @@ struct Advice {
 // What is worth less than this share of a step is not said.
 constexpr double kWorthIt = 0.03;
 
-// What gains less than this share of the most, on average and at most, comes behind all that gains more, on
-// one GPU or several.
-constexpr double kMinor = 1.0 / 2;
+// What gains less than this share of the most comes behind all that gains more, on one GPU or several.
+constexpr double kMinor = 1.0 / 3;
 
 // A finding whose time is that of others comes behind one that alone saves so much of it.
 constexpr double kMostOf = 2.0 / 3;
