@@ -256,8 +256,8 @@ Json json_of(const Verdict& verdict, const TrustGrade& trust, bool is_part) {
         .maybe("finding", verdict.finding, none)
         .maybe("share_low", verdict.share_low, none)
         .maybe("share_high", verdict.share_high, none)
-        .maybe("after_low_ns", ns(verdict.after_low_ns), verdict.finding ? "no steps were found" : none)
-        .maybe("after_high_ns", ns(verdict.after_high_ns), verdict.finding ? "no steps were found" : none)
+        .maybe("after_low_ns", ns(verdict.after_low_ns), verdict.level ? "no steps were found" : none)
+        .maybe("after_high_ns", ns(verdict.after_high_ns), verdict.level ? "no steps were found" : none)
         .known("trust", word_of(trust.grade))
         .known("evidence", std::move(wrongs))
         .json();

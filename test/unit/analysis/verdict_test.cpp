@@ -184,6 +184,7 @@ TEST_CASE("kernels that leave most of the GPU empty are the verdict where nothin
         CHECK(verdict(idle_ms)["word"].text() == "\"compute-bound\"");
         CHECK(verdict(idle_ms)["finding"].text() == "\"small_grids\"");
         CHECK(verdict(idle_ms)["share_low"].is_null());
+        CHECK_THAT(verdict(idle_ms)["why"].text(), !Contains("no steps were found"));
     }
     CHECK(
         verdict(2)["text"].text() ==
