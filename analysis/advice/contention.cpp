@@ -16,7 +16,7 @@ double contended_ns(const Situation& run, std::optional<Causes> causes) {
     for (const auto& [gpu_id, ns] : by_gpu)
         most_ns = std::max(
             most_ns, static_cast<double>(ns) / static_cast<double>(run.basis().total_of(gpu_id)->steps));
-    return most_ns;
+    return run.what_if().of_gain(most_ns);
 }
 
 Gain without_contention(const Situation& run, Causes causes, const Gain& gain) {

@@ -39,6 +39,9 @@ class WhatIf {
     double step_ns() const { return step_ns_; }    // what a gain is of
     // A mean step of those that were not timed as a whole; else a gain is of a second.
     void take_as_steps_of(double ns);
+    // Time of one of its steps, slices or spans, as of what a gain is of; and back.
+    double of_gain(double piece_ns) const { return piece_ns * scale_; }
+    double of_piece(double gain_ns) const { return gain_ns / scale_; }
 
     // Without idle time of these causes. Low: each of its gaps keeps so much of itself.
     enum class Left { kLatency, kKernelGap };

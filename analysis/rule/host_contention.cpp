@@ -14,7 +14,8 @@ std::optional<Finding> look(const Situation& run) {
     found.title = "the GPU is idle " + duration_text(idle_ns) + " of a " + run.per() +
                   " while the launching thread waits for a processor";
     found.try_it = run.advice({"host_contention"});
-    found.gain = run.what_if().shorter([&](const GpuInStep&) { return Gain{idle_ns / 2, idle_ns}; });
+    const double piece_ns = run.what_if().of_piece(idle_ns);
+    found.gain = run.what_if().shorter([&](const GpuInStep&) { return Gain{piece_ns / 2, piece_ns}; });
     found.confidence = 0.7;
     found.evidence =
         run.rows("cpu_contention", "SELECT rowid FROM cpu_contention WHERE ns > 0 ORDER BY ns DESC LIMIT 3");

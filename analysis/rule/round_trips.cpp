@@ -34,7 +34,7 @@ std::optional<Finding> look(const Situation& run) {
         if (gpu.gpu_id != gpu_id) return Gain{};
         double idle_ns = 0;
         for (const IdlePart& part : gpu.idle) idle_ns += static_cast<double>(part.ns);
-        const double most_ns = std::min(host_ns, idle_ns);
+        const double most_ns = std::min(run.what_if().of_piece(host_ns), idle_ns);
         return Gain{most_ns / 2, most_ns};
     });
     Finding found;

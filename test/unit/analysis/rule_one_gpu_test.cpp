@@ -49,6 +49,18 @@ void add_contention(RunRows& run, const char* cause, int64_t ns) {
 
 }  // namespace
 
+// Spans of 100 ms, of which a loader has the processor for 5; a step takes 10.
+TEST_CASE("where no step was timed as a whole contention is of a mean one", "[rule][rule_one_gpu]") {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, 80 * kMs}}, .idle = {{"input_cpu", 20 * kMs}}});
+    add_contention(run, "input_cpu", 5 * kMs);
+    run.change("INSERT INTO unlike_steps VALUES (0); UPDATE step SET dur_ns = 10000000");
+    const Finding contention = run.look("host_contention").value();
+    CHECK(contention.title.starts_with("the GPU is idle 500 us of a step"));
+    CHECK(contention.gain.high_ns == Approx(0.5e6));
+    CHECK(run.look("input_bound").value().gain.high_ns == Approx(1.5e6));
+}
+
 TEST_CASE("nothing is said of a healthy GPU", "[rule][rule_one_gpu]") {
     RunRows run;
     run.rank(0).steps(0, {.ran = {{kCompute, 19'900 * kUs}, {kCompute | kH2d, 80 * kUs}},
