@@ -31,7 +31,14 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
             "SELECT max(ns) FROM (SELECT sum(1.0 * sum_ns / timed * (launches + coalesce(graph_launches, 0)))"
             " AS ns FROM kernel WHERE timed > 0 GROUP BY gpu_id)")
             .value_or(0);
-    if (all_steps_ > 0 && host_ns > 0) each_step_ns_ = std::max(host_ns, kernels_ns / all_steps_);
+    // Kernels before the first step are no step's, and two that run at once take the time of one.
+    const double since_ns =
+        real(
+            "SELECT max(r.last_ns - c.begin_ns) FROM rank r JOIN (SELECT rank_id, min(begin_ns) AS begin_ns"
+            " FROM v_counted_step WHERE is_slice = 0 GROUP BY rank_id) c ON c.rank_id = r.rank_id")
+            .value_or(kernels_ns);
+    if (all_steps_ > 0 && host_ns > 0)
+        each_step_ns_ = std::max(host_ns, std::min(kernels_ns, since_ns) / all_steps_);
     what_if_.take_as_steps_of(each_step_ns_);
 }
 

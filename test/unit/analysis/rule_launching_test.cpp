@@ -167,6 +167,9 @@ TEST_CASE("what is counted where no step was timed is of the steps, not of the s
                        {"sum_ns", 200 * kMs}});
     CHECK(Situation(run.raw()).step_ns() == Approx(100e6));
     CHECK(Situation(run.raw()).counted(400e6) == Approx(20e6));
+    // All was over 400 ms behind the first step's begin: the rest came before, or ran beside it.
+    run.change("UPDATE rank SET last_ns = 400000000");
+    CHECK(Situation(run.raw()).step_ns() == Approx(20e6));
 }
 
 }  // namespace rule_launching_test
