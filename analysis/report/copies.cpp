@@ -36,6 +36,7 @@ struct Copies {
     double of_step = 0, regular_pageable = 0, regular_blocking = 0;  // bytes
     std::optional<double> regular_rate;
 
+    bool has_sizes() const { return bytes > 0; }  // of what AMD's runtime copies by kernels none is told
     bool is_stepped() const { return regular_bytes > 0; }
     bool is_mostly(double some, double some_of_regular) const {
         const auto all = static_cast<double>(is_stepped() ? regular_bytes : bytes);
@@ -46,7 +47,7 @@ struct Copies {
     bool is_blocking() const { return is_mostly(blocking, regular_blocking); }
 
     std::optional<double> rate() const {
-        if (timed == 0 || sum_ns <= 0) return {};
+        if (timed == 0 || sum_ns <= 0 || timed_bytes <= 0) return {};
         return static_cast<double>(timed_bytes) * 1e9 / static_cast<double>(sum_ns);
     }
     // Only a call that returns when the bytes are there tells how long they took.
@@ -117,17 +118,18 @@ std::vector<Copies> copies_of(const Database& run) {
 Json json_of(const Copies& copies) {
     const auto bytes = static_cast<double>(copies.bytes);
     const std::string untimed = copies.why.empty() ? "no such copy has device times" : copies.why;
+    const std::string no_sizes = "how many bytes were copied is not recorded";
     return Facts()
         .maybe("rank", copies.label.rank, "no rank is known")
         .known("gpu_id", copies.gpu_id)
         .known("stream", copies.stream)
         .known("kind", copies.kind)
         .known("count", copies.count)
-        .known("bytes", copies.bytes)
-        .maybe("pageable_share", share_of(copies.pageable, bytes), "no bytes were copied")
-        .maybe("managed_share", share_of(copies.managed, bytes), "no bytes were copied")
-        .maybe("blocking_share", share_of(copies.blocking, bytes), "no bytes were copied")
-        .maybe("achieved_bytes_per_s", copies.rate(), untimed)
+        .maybe("bytes", copies.has_sizes() ? std::optional(copies.bytes) : std::nullopt, no_sizes)
+        .maybe("pageable_share", share_of(copies.pageable, bytes), no_sizes)
+        .maybe("managed_share", share_of(copies.managed, bytes), no_sizes)
+        .maybe("blocking_share", share_of(copies.blocking, bytes), no_sizes)
+        .maybe("achieved_bytes_per_s", copies.rate(), copies.has_sizes() ? untimed : no_sizes)
         .maybe("per_step", copies.per_step(), "no steps were found")
         .maybe("best_pinned_bytes_per_s", copies.best_pinned,
                "no such copy of pinned memory has device times")
@@ -140,6 +142,7 @@ Json json_of(const Copies& copies) {
 
 // How much, and how often.
 std::string amount_of(const Copies& copies) {
+    if (!copies.has_sizes()) return count_text(copies.count) + " in all, sizes not recorded";
     const double count = copies.counted(), steps = copies.counted_steps();
     if (copies.is_stepped()) return bytes_text(copies.of_step) + "/step";
     // What is not of every step is no amount of a step.
@@ -153,6 +156,9 @@ std::string amount_of(const Copies& copies) {
 std::string times_of(const Copies& copies) {
     const bool stepped = copies.is_stepped();
     const std::optional<double> rate = stepped ? copies.regular_rate : copies.rate();
+    if (!copies.has_sizes() && copies.timed > 0)
+        return ", " + duration_text(static_cast<double>(copies.sum_ns) / static_cast<double>(copies.timed)) +
+               " each";
     if (!rate) {
         const auto host = copies.host_rate();
         return host ? ", at " + rate_text(*host) + " by host times" : "";

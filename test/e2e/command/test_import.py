@@ -62,6 +62,11 @@ class Kineto(importing.Import):
                          [(2, 20_000, None)])
         self.assertEqual(self.rows("SELECT kernel FROM v_launch ORDER BY 1"),
                          [("Cijk_Ailk_MI16x16x1",), ("__amd_rocclr_gwsInit",)])
+        said = self.gpushim("report", self.folder / "run.db").stdout
+        self.assertIn("2 in all, sizes not recorded, 10.0 us each", said)
+        report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
+        self.assertEqual([(one["bytes"], one["achieved_bytes_per_s"]) for one in report["copies"]],
+                         [(None, None)])
 
     def test_a_gpu_by_another_number_is_like_those_that_are_described_alike(self):
         trace = self.small()
