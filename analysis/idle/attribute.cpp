@@ -277,11 +277,17 @@ bool was_surely_queued(const Gap& gap, const IdleFacts& facts) {
     return ready_ns + clock_error_ns(next, facts) <= gap.from_ns;
 }
 
+// No launch was missing. What is longer than a start on an empty queue is not the GPU's way from node to
+// node: a node may wait for a function of the host or an event in the graph, of which no trace tells.
+Cause cause_in_graph(const Gap& gap, const DeviceFacts& device) {
+    return gap.length_ns() <= device.latency_p95_ns ? Cause::graph_gap : Cause::device_other;
+}
+
 // The gaps of which nothing can be asked.
 std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
     if (!gap.next) return Cause::tail;
     if (!gap.next->same_process) return Cause::other_process;
-    if (gap.next->is_later_node) return Cause::graph_gap;
+    if (gap.next->is_later_node) return cause_in_graph(gap, facts.device);
     if (gap.next->launched_before)  // the host did not keep the GPU waiting, whatever it did
         return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);
     if (2 * clock_error_ns(*gap.next, facts) > gap.length_ns() && !was_surely_queued(gap, facts))

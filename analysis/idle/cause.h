@@ -126,7 +126,7 @@ inline constexpr CauseRow kCauses[] = {
     {Cause::tail, "tail", CauseGroup::other, "after the last operation",
      "nothing ran any more in the time that was looked at"},
     {Cause::graph_gap, "graph_gap", CauseGroup::other, "the GPU, from node to node of a graph",
-     "a graph had begun and its next node had not: the GPU's own time, whatever the host did"},
+     "a graph had begun and its next node had not, no longer than a start on an empty queue takes"},
     {Cause::other_process, "other_process", CauseGroup::other, "launched by another process",
      "another process launched what ran next"},
     {Cause::unresolved, "unresolved", CauseGroup::other, "gaps that the clocks do not resolve",
