@@ -28,7 +28,7 @@ class KernelNames {
         std::string short_name, full;
     };
     std::vector<Row> rows_;
-    std::unordered_map<std::string, size_t> whole_;  // nth by name, as the report's JSON has it
+    std::unordered_map<std::string, size_t> whole_;  // nth by what the run has kept of the name
 };
 
 }  // namespace gpushim::analysis

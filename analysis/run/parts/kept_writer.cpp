@@ -7,13 +7,14 @@
 #include "../../exporter/kept_rows.h"
 #include "../../exporter/trace_rows.h"
 #include "../../trace/plausible.h"
+#include "../sql/kept_text.h"
 #include "../sql/python_places.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kMostTexts = 4096, kLongestText = 1024;
+constexpr size_t kMostTexts = 4096;
 constexpr int64_t kNoRoom = 0;
 constexpr int64_t kMostRowsBefore = 500'000;           // that are looked at …
 constexpr size_t kMostStepsBefore = 64;                // … and steps, each of which is opened by itself
@@ -160,7 +161,7 @@ void KeptWriter::write(const Place& place, const ExportRow& row, Value range) {
 
 Value KeptWriter::text(std::string_view words) {
     if (words.empty()) return nullptr;
-    const std::string cut(words.substr(0, kLongestText));
+    const std::string cut(words.substr(0, kLongestKeptText));
     const auto found = texts_.find(cut);
     if (found != texts_.end()) return found->second;
     if (texts_.size() == kMostTexts) return kNoRoom;

@@ -109,6 +109,13 @@ class Page(cli.Case):
         self.assertEqual(html.unescape(text).count(full), 1)
         self.assertNotIn("void cutlass", timeline)  # told by a click
 
+    def test_a_name_longer_than_what_is_kept_of_a_step_is_found_too(self):
+        run, full = self.folder / "run.db", "void gemm<" + ", ".join(["Params<float>"] * 150) + ">()"
+        self.gpushim("analyze", self.make(name=full), "-o", run)
+        text = self.page(run)
+        self.assertEqual(html.unescape(text).count(full), 1)
+        self.assertIn('data-more="kernel-0"', self.part(text, "timeline"))
+
     def test_whole_names_of_kernels_are_cut_where_there_are_too_many_of_them(self):
         run = self.folder / "run.db"
         self.gpushim("analyze", self.make(), "-o", run)
@@ -121,6 +128,9 @@ class Page(cli.Case):
         self.assertLess(sum(map(len, names)), 220_000)
         self.assertGreater(len(names[0]), 5000)
         self.assertLess(len(names[-1]), 90)
+        exporting.change(run, "UPDATE kernel SET name = replace(name, 'x', '&')")
+        names = re.findall(r'<code class="full"[^>]*>([^<]*)</code>', self.page(run))
+        self.assertLess(sum(map(len, names)), 300_000)  # as they are on the page: &amp;
 
     def test_a_kernel_takes_in_a_step_what_the_report_says_however_few_of_its_launches_were_timed(self):
         run = self.folder / "run.db"
