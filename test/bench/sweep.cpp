@@ -32,7 +32,8 @@ struct Load {
         int64_t start_ns = 20 * i + ahead_ns + (noise >> 29);
         if (is_regular && to == 0) start_ns = compute_ns = std::max(start_ns, compute_ns) + 1;
         DeviceOp& op = order.add(to, start_ns);
-        op = {start_ns, start_ns + length_ns, 0, 0, noise >> 28, 0, 0, 0, 0, 0, kTypes[to], false, false, false};
+        op = {start_ns, start_ns + length_ns, 0,     0,     noise >> 28, 0, 0, 0, 0,
+              0,        kTypes[to],           false, false, false};
         if (to == 0) compute_ns = op.end_ns;
     }
 };
