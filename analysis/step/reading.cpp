@@ -18,7 +18,7 @@ constexpr double kNearlyAll = 0.98;  // of the pieces have what makes each a ste
 bool is_each_a_batch_with_updates(const Reading& reading) {
     constexpr double kMostlyAlike = 0.7;
     const Trial& trial = *reading.trial;
-    return reading.micro_steps == 1 && reading.has_copies() &&
+    return reading.micro_steps == 1 && trial.share_with_copies() >= kNearlyAll &&
            trial.share_with_usual_updates() >= kNearlyAll && trial.share_in_common() >= kMostlyAlike;
 }
 

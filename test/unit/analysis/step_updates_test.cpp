@@ -155,6 +155,19 @@ TEST_CASE("five steps are no step because the fifth shows samples", "[step][upda
     CHECK(counted(found) == steps);
 }
 
+// A critic learns from five batches, then the other once, from none.
+TEST_CASE("of rounds of two models that learn unequally often no part is a step", "[step][update]") {
+    for (const char* const look : {"", "s"}) {
+        MadeRun run = with_two_threads();
+        for (int i = 0; i < 100; ++i) {
+            run.repeat(std::string("hzykmnBuBiBjo") + look, 5);
+            run.play(std::string("zykmnBkBpo") + look);
+        }
+        const Steps found = find_steps(run.source(), {});
+        CHECK((found.source == "none" || counted(found).size() <= 100));
+    }
+}
+
 TEST_CASE("evaluations between accumulated steps are no steps", "[step][update]") {
     for (const char* const look : {"", "s"})  // the loss of each micro-step is read, or not
         for (const char* const batch : {"hklmnv", "hklmnvs"}) {
