@@ -17,4 +17,5 @@ def measure():
             yield Figure(f"writer, {rate // 1000} k/s, {name}", printed["writer_ns"] / printed["wall_ns"],
                          "processors", why=(
                              f"{printed['launches'] / printed['wall_ns'] * 1e9:.0f} launches/s reached, "
-                             f"{trace.timed_share:.0%} timed, {trace.dropped} dropped; in the driver {in_driver}"))
+                             f"{trace.timed_share:.0%} timed, {trace.dropped} dropped; "
+                             f"in the driver {in_driver}"))

@@ -309,8 +309,9 @@ TEST_CASE("bytes that go to the host and back are worth what they idle", "[rule]
     CHECK(with_trips(0.2).look("round_trips")->title.find("the host has them") == std::string::npos);
     // Spans of five steps each, in every one of which the calls take a fifth.
     RunRows spans = with_trips(0.2);
-    spans.change("INSERT INTO unlike_steps VALUES (0); UPDATE step SET dur_ns = dur_ns / 5;"
-                 " UPDATE transfer_pattern SET ns = ns / 5");
+    spans.change(
+        "INSERT INTO unlike_steps VALUES (0); UPDATE step SET dur_ns = dur_ns / 5;"
+        " UPDATE transfer_pattern SET ns = ns / 5");
     CHECK(spans.look("round_trips")->gain.high_ns == Approx(static_cast<double>(of_step(0.2)) / 5));
     RunRows busy = busy_run();  // the calls take long, and the GPU is never idle
     busy.add("transfer_pattern", {{"gpu_id", int64_t{0}},
