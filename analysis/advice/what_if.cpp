@@ -112,7 +112,7 @@ Gain WhatIf::shorter(const std::map<int64_t, Gain>& by_gpu) const {
         const auto found = by_gpu.find(gpu.gpu_id);
         if (found == by_gpu.end()) return Gain{};
         // Given for what a gain is of; a step here may be a slice.
-        return Gain{found->second.low_ns / scale_, found->second.high_ns / scale_};
+        return Gain{of_piece(found->second.low_ns), of_piece(found->second.high_ns)};
     });
 }
 

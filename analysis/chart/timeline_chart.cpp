@@ -125,8 +125,10 @@ Markup lines_of_many(const Merged& one, const TimelineRow& row, const std::vecto
 // A name cannot begin a line: what is not printable in it is escaped.
 Markup lines_of(const Merged& one, const TimelineRow& row, const TimelineChart& timeline) {
     Markup lines = words_of(one, timeline.from_ns);
-    if (one.count > 1) lines += lines_of_many(one, row, timeline.to_find);
-    if (one.count > 1) return lines;
+    if (one.count > 1) {
+        lines += lines_of_many(one, row, timeline.to_find);
+        return lines;
+    }
     for (const std::string& line : one.span.details) {
         lines += Markup::verbatim("\n");
         lines += line;

@@ -17,8 +17,7 @@ struct TimelineSpan {
     std::string name;
     std::vector<std::string> details = {};  // what a click tells beside its name and when it was, a line each
     bool is_before = false;                 // left over from before: paler
-    std::string more =
-        {};  // the id of what has more about it: the page's script adds its text to the details
+    std::string more = {};  // the id of what has more: the page's script adds its text to the details
 };
 
 struct TimelineRow {

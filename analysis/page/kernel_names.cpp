@@ -7,9 +7,8 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kLongestFull = 8192;  // columns: templates within templates have some thousand
-constexpr size_t kMostOfAll =
-    200'000;  // bytes; those that take the least time are cut to what `shown` leaves
+constexpr size_t kLongestFull = 8192;   // columns: templates within templates have some thousand
+constexpr size_t kMostOfAll = 200'000;  // bytes; of those that take the least time `shown` leaves a part
 
 // Names of templates are full of letters that a page has to escape.
 size_t bytes_on_page(const std::string& name) { return Markup(name).html().size(); }
