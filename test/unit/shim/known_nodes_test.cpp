@@ -155,6 +155,75 @@ TEST_CASE("nodes are known in whatever order the driver names them", "[known_nod
     }
 }
 
+// Nobody asks the driver which nodes a graph has, where as many were told as it has and all of them are
+// known.
+TEST_CASE("a graph all of whose nodes were told is read without asking which they are", "[known_nodes]") {
+    const Nodes nodes;
+    constexpr uint64_t kMany = 3000;
+    const auto tell = [](uint64_t graph, uint64_t from, uint64_t to) {
+        for (uint64_t i = from; i < to; ++i)
+            node_is_made(graph, graph * 16 + i * 64, {GraphNode::kernel, graph + i});
+    };
+    graph_is_made(kGraph);
+    graph_is_made(kOther);
+    SECTION("one after the other, also around the end of what there is room for") {
+        for (uint64_t round = 0; round < 2 * kToldNodes / kMany; ++round) {
+            graph_is_made(kGraph);
+            tell(kGraph, 0, kMany);
+            KnownNodes known(kGraph);
+            REQUIRE(known.are_all(kMany));
+            for (uint64_t i = 0, told = 0, value = 0; i < kMany; ++i) {
+                REQUIRE(known.next(told, value));
+                REQUIRE((told & kNodeHandle) == kGraph * 16 + i * 64);
+                REQUIRE(value == kGraph + i);
+            }
+        }
+    }
+    SECTION("none, and of a graph that is not known") {
+        CHECK(KnownNodes(kGraph).are_all(0));
+        CHECK_FALSE(KnownNodes(kGraph + 1).are_all(0));
+    }
+    SECTION("the graph has more") {
+        tell(kGraph, 0, kMany);
+        CHECK_FALSE(KnownNodes(kGraph).are_all(kMany + 1));
+    }
+    SECTION("it has fewer: one is gone, and nobody said so") {
+        tell(kGraph, 0, kMany);
+        CHECK_FALSE(KnownNodes(kGraph).are_all(kMany - 1));
+    }
+    SECTION("one may have changed") {
+        tell(kGraph, 0, kMany);
+        node_may_change(kGraph * 16 + kMany / 2 * 64);
+        CHECK_FALSE(KnownNodes(kGraph).are_all(kMany));
+        SECTION("and was told again, elsewhere") {
+            tell(kGraph, kMany / 2, kMany / 2 + 1);
+            CHECK_FALSE(KnownNodes(kGraph).are_all(kMany));
+        }
+    }
+    SECTION("one is gone, and another came that no call told") {
+        tell(kGraph, 0, kMany);
+        node_may_change(kGraph * 16 + (kMany - 1) * 64);
+        CHECK_FALSE(KnownNodes(kGraph).are_all(kMany));
+        CHECK_FALSE(KnownNodes(kGraph).are_all(kMany - 1));
+    }
+    SECTION("another graph's lie between them") {
+        tell(kGraph, 0, kMany);
+        tell(kOther, 0, 1);
+        tell(kGraph, kMany, kMany + 1);
+        CHECK_FALSE(KnownNodes(kGraph).are_all(kMany + 1));
+        CHECK(KnownNodes(kOther).are_all(1));
+    }
+    SECTION("others took the places of some meanwhile") {
+        tell(kGraph, 0, kMany);
+        KnownNodes known(kGraph);
+        REQUIRE(known.are_all(kMany));
+        tell(kOther, 0, kToldNodes - kMany / 2);
+        CHECK_FALSE(known.are_all(kMany));
+        uint64_t told = 0, value = 0;
+        CHECK_FALSE(known.next(told, value));
+    }
+}
+
 TEST_CASE("more nodes than there are places for are asked for", "[known_nodes]") {
     const Nodes nodes;
     graph_is_made(kGraph);
