@@ -1,4 +1,5 @@
-"""torch.cuda.graph: one captured before and one captured now, replayed; on the CPU just the work."""
+"""torch.cuda.graph: one captured before, one captured now, and two in one pool of memory, as servers keep one
+for each size of batch, replayed; on the CPU just the work."""
 from missing import digest, torch_on, waited
 
 REPLAYS = 20
@@ -15,7 +16,7 @@ def prepared(device):
         scratch.copy_(result)               # a copy
         return scratch * 0.5
 
-    def captured():
+    def captured(pool=None):
         if device == "cpu":
             return body, None
         side = torch.cuda.Stream()
@@ -23,7 +24,7 @@ def prepared(device):
             body()
         side.synchronize()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, pool=pool):
             result = body()
         return graph.replay, result
 
@@ -38,6 +39,8 @@ def prepared(device):
     earlier = captured()
 
     def work():
-        return [replayed(*earlier), replayed(*captured())], {}
+        pool = torch.cuda.graph_pool_handle() if device == "cuda" else None
+        pooled = [captured(pool), captured(pool)]
+        return [replayed(*graph) for graph in (earlier, captured(), *pooled)], {}
 
     return work
