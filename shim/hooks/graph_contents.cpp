@@ -122,33 +122,19 @@ class Walk {
             had_too_many_ = true;
             return false;
         }
-        if (depth == 0 && known_.are_all(count)) return tell_known(count);
         CUgraphNode* nodes = room_ + used_;
         used_ += count;
         if (!nodes_of(graph, nodes, count)) return false;
         for (size_t i = 0; i < count; ++i) {
             if (depth == 0 && i + kAhead < count) known_.will_find(words::number(nodes[i + kAhead]));
             uint64_t told = 0, value = 0;
-            const bool is_known =
-                depth == 0 && known_.find(words::number(nodes[i]), told, value) && is_named(told, value);
+            const bool is_known = depth == 0 && known_.find(words::number(nodes[i]), told, value) &&
+                                  (told >> kNodeShift != kKernel || has_name(value));
             if (!(is_known ? put_node(told, value) : ask_and_tell(nodes[i], depth))) return false;
         }
         used_ = static_cast<size_t>(nodes - room_);
         return true;
     }
-
-    bool tell_known(size_t count) {
-        for (uint64_t told = 0, value = 0; count > 0; --count) {
-            if (!known_.next(told, value)) return false;
-            if (!(is_named(told, value) ? put_node(told, value) : ask_and_tell(node_in(told), 0)))
-                return false;
-        }
-        return true;
-    }
-
-    static CUgraphNode node_in(uint64_t told) { return reinterpret_cast<CUgraphNode>(told & kNodeHandle); }
-
-    bool is_named(uint64_t told, uint64_t value) { return told >> kNodeShift != kKernel || has_name(value); }
 
     bool nodes_of(CUgraph graph, CUgraphNode* nodes, size_t& count) const {
         return answers(Question::cuGraphGetNodes, asked_cuGraphGetNodes.get(), graph, nodes, &count);

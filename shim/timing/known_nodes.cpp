@@ -15,8 +15,6 @@ constexpr uint64_t kNobody = 0, kBusy = ~uint64_t{0};
 struct Graph {
     std::atomic<uint64_t> token;
     std::atomic<uint64_t> handle;
-    std::atomic<uint32_t> first_told;  // where
-    std::atomic<uint32_t> told;        // how many
 };
 
 constinit Graph graphs[kGraphs] = {};
@@ -64,7 +62,7 @@ class Change {
 };
 
 // Only in a change, all that follows.
-constinit uint32_t last_told = 0;
+constinit uint32_t next_told = 0;  // the first is nobody's: where a place that was never taken leads
 
 uint64_t handle_in(const ToldNode& there) {
     return there.handle_and_kind.load(std::memory_order_relaxed) & kNodeHandle;
@@ -94,11 +92,12 @@ size_t place_for(uint64_t token, uint64_t node) {
     return oldest;
 }
 
-void tell(Graph& graph, uint64_t token, uint64_t node, const HeldByNode& held) {
+void tell(uint64_t token, uint64_t node, const HeldByNode& held) {
     const size_t place = place_for(token, node);
     if (place == kIsKnown) return;
     if (token_at(place) != kNobody) forget(told_at(place));
-    const uint32_t at = last_told = told_after(last_told);
+    const uint32_t at = next_told % (kToldNodes - 1) + 1;
+    next_told = at;
     ToldNode& told = told_nodes[at];
     forget(told);
     told.handle_and_kind.store(node | static_cast<uint64_t>(held.kind) << kNodeShift,
@@ -106,8 +105,6 @@ void tell(Graph& graph, uint64_t token, uint64_t node, const HeldByNode& held) {
     told.value.store(held.value, std::memory_order_release);
     told.token.store(token, std::memory_order_release);
     node_places[place].store(at, std::memory_order_relaxed);
-    if (graph.told.fetch_add(1, std::memory_order_relaxed) == 0)
-        graph.first_told.store(at, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -116,7 +113,6 @@ void graph_is_made(uint64_t graph) {
     Graph& place = graph_place(graph);
     if (!claim(place, place.token.load(std::memory_order_relaxed))) return;
     place.handle.store(graph, std::memory_order_release);
-    place.told.store(0, std::memory_order_release);
     place.token.store(last_token.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
@@ -135,10 +131,9 @@ void graphs_may_be_gone() {
 }
 
 void node_is_made(uint64_t graph, uint64_t node, const HeldByNode& held) {
-    Graph& place = graph_place(graph);
-    const uint64_t token = token_of(place, graph);
+    const uint64_t token = token_of(graph);
     if (token == kNobody || node == 0 || node > kNodeHandle) return;
-    if (const Change change; change) tell(place, token, node, held);
+    if (const Change change; change) tell(token, node, held);
 }
 
 void node_may_change(uint64_t node) {
@@ -150,19 +145,7 @@ void node_may_change(uint64_t node) {
     }
 }
 
-KnownNodes::KnownNodes(uint64_t graph)
-    : token_(token_of(graph)),
-      first_(graph_place(graph).first_told.load(std::memory_order_relaxed)),
-      told_(graph_place(graph).told.load(std::memory_order_relaxed)) {}
-
-// What was told of another graph at the same place meanwhile makes the number too large, or leads elsewhere.
-bool KnownNodes::are_all(size_t count) const {
-    if (token_ == kNobody || told_ != count) return false;
-    uint32_t at = first_;
-    for (size_t i = 0; i < count; ++i, at = told_after(at))
-        if (told_nodes[at].token.load(std::memory_order_relaxed) != token_) return false;
-    return true;
-}
+KnownNodes::KnownNodes(uint64_t graph) : token_(token_of(graph)) {}
 
 bool KnownNodes::look_up(uint64_t node, uint64_t& told, uint64_t& value) {
     for (size_t i = 0; i < kPlacesOfNode && token_ != 0; ++i)

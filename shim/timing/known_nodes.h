@@ -45,8 +45,6 @@ struct ToldNode {
 };
 constexpr uint32_t kToldNodes = 1 << 15;
 extern constinit ToldNode told_nodes[kToldNodes];
-// The first is nobody's: where a place that was never taken leads.
-constexpr uint32_t told_after(uint32_t at) { return at % (kToldNodes - 1) + 1; }
 
 // Where among those a node is. Each that is not forgotten has such a place; who takes the place forgets it.
 constexpr size_t kNodePlaces = 1 << 16;
@@ -69,16 +67,7 @@ class KnownNodes {
             __builtin_prefetch(&node_places[place_of_node(node)]);
     }
 
-    // These are all of its `count` nodes, and lie one after the other: so nobody need ask which they are.
-    bool are_all(size_t count) const;
-
-    // `told`: the handle | what it is << kNodeShift. The first, then one after the other; false: it was
-    // forgotten meanwhile.
-    [[gnu::always_inline]] bool next(uint64_t& told, uint64_t& value) {
-        last_ = last_ == 0 ? first_ : told_after(last_);
-        return read(last_, told, value);
-    }
-
+    // `told`: the handle | what it is << kNodeShift.
     [[gnu::always_inline]] bool find(uint64_t node, uint64_t& told, uint64_t& value) {
         is_in_order_ = is_at(last_ + 1, node, told, value) || is_at(last_ - 1, node, told, value);
         return is_in_order_ || look_up(node, told, value);
@@ -86,23 +75,17 @@ class KnownNodes {
 
   private:
     [[gnu::always_inline]] bool is_at(uint32_t at, uint64_t node, uint64_t& told, uint64_t& value) {
-        if (token_ == 0 || !read(at & (kToldNodes - 1), told, value) || (told & kNodeHandle) != node)
-            return false;
-        last_ = at;
-        return true;
-    }
-    [[gnu::always_inline]] bool read(uint32_t at, uint64_t& told, uint64_t& value) const {
-        const ToldNode& there = told_nodes[at];
-        if (there.token.load(std::memory_order_acquire) != token_) return false;
+        const ToldNode& there = told_nodes[at & (kToldNodes - 1)];
+        if (token_ == 0 || there.token.load(std::memory_order_acquire) != token_) return false;
         told = there.handle_and_kind.load(std::memory_order_acquire);
+        if ((told & kNodeHandle) != node) return false;
         value = there.value.load(std::memory_order_acquire);
+        last_ = at;
         return there.token.load(std::memory_order_relaxed) == token_;
     }
     [[gnu::noinline]] bool look_up(uint64_t node, uint64_t& told, uint64_t& value);
 
     const uint64_t token_;  // 0: nothing is known of it
-    const uint32_t first_;  // where its first one was told
-    const uint32_t told_;   // so many were told of it, forgotten ones among them
     uint32_t last_ = 0;     // where the last one was
     bool is_in_order_ = false;
 };
