@@ -134,8 +134,9 @@ class Watching(three_ranks.Case):
         job.terminate()
         job.wait()
         kinds = json.loads(box.run([cli.GPUSHIM, "report", self.folder, "--json"], sim=False).stdout)
+        # Of one whose call was under way when the job ended, the bytes are not known.
         told, = (kind["algbw_bytes_per_s"] for kind in kinds["collectives"]
-                 if kind["op"] == "allreduce" and kind["bytes"] > 2**20)
+                 if kind["op"] == "allreduce" and (kind["bytes"] or 0) > 2**20)
         # It is of some of the transfers of the report, whose lengths on a busy machine are not alike.
         (mean,), = preload.query(self.folder / "gpushim.run.db", MEAN_RATE)
         for rate in (algbw, told):
