@@ -64,8 +64,9 @@ Query kept_operations(const ReportSource& source, const RankInStep& rank) {
     return rows;
 }
 
-CallWords::CallWords(const ReportSource& source, const RankInStep& rank)
+CallWords::CallWords(const ReportSource& source, const KernelNames& names, const RankInStep& rank)
     : source_(source),
+      names_(names),
       rank_(rank),
       has_ranges_(is_any(source, rank, "kind = 'range'")),
       has_lines_(is_any(source, rank, "line_id IS NOT NULL")) {}
@@ -73,7 +74,7 @@ CallWords::CallWords(const ReportSource& source, const RankInStep& rank)
 std::string CallWords::name(const KeptCall& call) const {
     if (call.kernel.empty()) return usual_name(call);
     const auto [found, is_new] = short_names_.try_emplace(call.kernel);
-    if (is_new) found->second = shown(source_.short_kernel_name(call.kernel));
+    if (is_new) found->second = shown(source_.short_kernel_name(names_.name_of(call.kernel)));
     return found->second.empty() ? usual_name(call) : found->second;
 }
 
@@ -114,8 +115,8 @@ std::vector<std::string> CallWords::details(const KeptCall& call, bool has_whole
     if (call.kind == "graph")
         all.insert(all.begin(), "all of a graph: its operations, and gaps between them, are not told apart");
     if (has_whole_name) return all;
-    if (const std::string full = source_.name("kernel", call.kernel); !full.empty() && full != name(call))
-        all.insert(all.begin(), full);
+    const std::string full = source_.name("kernel", names_.name_of(call.kernel));
+    if (!full.empty() && full != name(call)) all.insert(all.begin(), full);
     return all;
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "kept_step.h"
+#include "kernel_names.h"
 
 namespace gpushim::analysis {
 
@@ -27,7 +28,7 @@ Query kept_operations(const ReportSource& source, const RankInStep& rank);
 // What the words of a call are told by: whether the step has any ranges and lines at all.
 class CallWords {
   public:
-    CallWords(const ReportSource& source, const RankInStep& rank);
+    CallWords(const ReportSource& source, const KernelNames& names, const RankInStep& rank);
     std::string name(const KeptCall& call) const;  // of a kernel as in the report's table
     // has_whole_name: a kernel's is told elsewhere on the page.
     std::vector<std::string> details(const KeptCall& call, bool has_whole_name) const;
@@ -38,6 +39,7 @@ class CallWords {
     std::string line(const KeptCall& call) const;
 
     const ReportSource& source_;
+    const KernelNames& names_;
     const RankInStep& rank_;
     bool has_ranges_, has_lines_;
     mutable std::unordered_map<std::string, std::string> short_names_;  // each is made once

@@ -102,7 +102,7 @@ std::vector<TimelineRow> stream_rows(const ReportSource& source, const KernelNam
                                      const RankInStep& rank, size_t most) {
     std::map<std::pair<int64_t, int64_t>, Track> tracks;
     const std::map<int64_t, int64_t> waits = waits_of(source, rank);
-    const CallWords words(source, rank);
+    const CallWords words(source, names, rank);
     Families families;
     for (Query rows = kept_operations(source, rank); rows.step();) {
         KeptCall call(rows);
@@ -179,7 +179,7 @@ std::vector<TimelineRow> thread_rows(const ReportSource& source, const KernelNam
         span.details = {rank.rank + ", thread " + track.row.label};
         if (kernel.empty()) continue;
         span.more = names.id_of(source, kernel);
-        span.details.push_back("launches " + shown(source.short_kernel_name(kernel)) +
+        span.details.push_back("launches " + shown(source.short_kernel_name(names.name_of(kernel))) +
                                (rows.is_null(7)
                                     ? "; when that began is not recorded"
                                     : "; that began " + duration_text(rows.real(7)) + " after this call"));

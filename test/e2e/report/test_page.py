@@ -116,6 +116,19 @@ class Page(cli.Case):
         self.assertEqual(html.unescape(text).count(full), 1)
         self.assertIn('data-more="kernel-0"', self.part(text, "timeline"))
 
+    def test_a_name_longer_than_what_is_kept_is_shortened_and_hashed_as_the_whole_one(self):
+        # What is done stands behind what is kept.
+        full = "void elementwise_kernel<" + "Params<float>, " * 150 + "MulFunctor<float>>()"
+        self.gpushim("analyze", self.make(name=full), "-o", self.folder / "run.db")
+        for options in ([], ["--redact"]):
+            with self.subTest(options):
+                text = self.page(self.folder / "run.db", *options)
+                kernels, timeline = self.part(text, "kernels"), self.part(text, "timeline")
+                short = re.search("<code>(.*?)</code>", kernels).group(1)
+                self.assertEqual("MulFunctor" in short, not options)
+                self.assertEqual(set(re.findall("\nlaunches ([^;]*);", timeline)), {short})
+                self.assertIn(f"<title>{short}: ", timeline)
+
     def test_whole_names_of_kernels_are_cut_where_there_are_too_many_of_them(self):
         run = self.folder / "run.db"
         self.gpushim("analyze", self.make(), "-o", run)
