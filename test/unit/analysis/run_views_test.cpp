@@ -57,6 +57,27 @@ TEST_CASE("start-up and warm-up tell nothing of the steps that count", "[run_vie
     CHECK(basis("NULL") == "1");
 }
 
+//  launched   |── all of it ──|
+//  ran                  |▒▒▒▒▒▒|0|1|2|   6 units before the steps, in each 2
+TEST_CASE("what GPUs did outside of steps counts as steps where no call tells", "[run_views]") {
+    const auto whole_steps = [](const std::string& outside, const std::string& in_last) {
+        Run run;
+        run.also(
+            "step (rank_id, step, number, begin_ns, dur_ns) VALUES (7, 0, 1, 600, 200), (7, 1, 2, 800, 200),"
+            " (7, 2, 3, 1000, 200)");
+        run.also(
+            "gpu_step (gpu_id, step, busy_high_ns, operations) VALUES (20, -1, 600, 50), (20, 0, 200, 5),"
+            " (20, 1, 200, 5), (20, 2, 200, " +
+            in_last + ")");
+        run.insert("UPDATE rank SET steps_source = 'ranges', outside_steps = " + outside);
+        run.finish();
+        return run.ask("SELECT whole_steps FROM v_run_steps");
+    };
+    CHECK(whole_steps("NULL", "0") == "6.0");
+    CHECK(whole_steps("NULL", "5") == "3.0");  // a start-up, perhaps
+    CHECK(whole_steps("1", "0") == "4.0");
+}
+
 // 334351, 336623 and 491302 ns: a published report of nsys says that they spread by 89967.0.
 TEST_CASE("nsys' summary of calls", "[run_views]") {
     Run run;

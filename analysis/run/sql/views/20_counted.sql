@@ -19,7 +19,8 @@ WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or no
 -- NULL: not known. What stands before the first mark or behind the last may be a step, too: `steps` has one
 -- for both; `whole_steps`, which totals of the run are divided by, has those in which enough was launched.
 -- An evaluation is no step, but what it launched is in totals: it counts there as so many steps as it is
--- long.
+-- long. Where GPUs run a step long after it was launched, calls do not tell how much is outside of steps: how
+-- long GPUs worked there does.
 CREATE VIEW v_run_steps AS
 WITH usual AS (
   SELECT rank_id, avg(dur_ns) AS dur_ns FROM step WHERE coalesce(left_out, 0) = 0 GROUP BY rank_id),
@@ -29,10 +30,16 @@ recorded AS (
     WHEN a.outside_steps IS NOT NULL THEN iif(s.why = 'nothing says where the last step ends', 0.0, 1.0)
     ELSE coalesce(min(1.0, 1.0 * s.dur_ns / u.dur_ns), 1.0) END) AS whole_steps
   FROM v_recorded_step s JOIN rank a ON a.rank_id = s.rank_id LEFT JOIN usual u ON u.rank_id = s.rank_id
-  GROUP BY s.rank_id)
+  GROUP BY s.rank_id),
+worked AS (
+  SELECT u.rank_id, total(iif(g.step < 0, g.busy_high_ns, 0)) * count(DISTINCT iif(g.step >= 0, g.step, NULL))
+    / nullif(total(iif(g.step >= 0, g.busy_high_ns, 0)), 0) AS outside_steps
+  FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id GROUP BY u.rank_id
+  HAVING min(iif(g.step >= 0, g.operations, NULL)) = 0)
 SELECT r.rank_id, iif(coalesce(r.rows_gone, 0) = 0, n.steps, m.steps) AS steps,
-  iif(coalesce(r.rows_gone, 0) = 0, n.whole_steps + coalesce(r.outside_steps, 0), m.steps) AS whole_steps
-FROM rank r JOIN recorded n ON n.rank_id = r.rank_id
+  iif(coalesce(r.rows_gone, 0) = 0, n.whole_steps + coalesce(r.outside_steps, w.outside_steps, 0), m.steps)
+    AS whole_steps
+FROM rank r JOIN recorded n ON n.rank_id = r.rank_id LEFT JOIN worked w ON w.rank_id = r.rank_id
   JOIN (SELECT rank_id, iif(steps_source <> 'detected', marked_steps, NULL) AS steps FROM rank) m
     ON m.rank_id = r.rank_id
 WHERE coalesce(r.steps_source, 'none') <> 'none'
