@@ -109,6 +109,7 @@ MaybeCard allreduce_card(const PageInput& input) {
     if (input.is_alone() || !communicates(input)) return {};
     const Json& check = input.of("allreduce_check");
     const auto measured = check["measured_ns"].amount();
+    if (!measured && check["bytes_per_step"].is_null()) return {};  // what is there is no reduction
     if (!measured) return Card{"AllReduce per step", "not recorded", why_of(check, "measured_ns")};
     const auto times = times_of(check["measured_ns"], check["expected_ns"]);
     const std::string words =
@@ -121,7 +122,10 @@ MaybeCard straggler_card(const PageInput& input) {
     if (input.is_alone() || !communicates(input)) return {};
     const Json& skew = input.of("skew");
     const Json& straggler = skew["straggler"];
-    if (straggler.is_null()) return Card{"Straggler", "none found", why_of(skew, "straggler")};
+    // Where no ranks could be compared that there is none is not known either.
+    if (straggler.is_null())
+        return Card{"Straggler", skew["lost_gpu_ns"].is_null() ? "not known" : "none found",
+                    why_of(skew, "straggler")};
     const std::string cause = straggler["cause"].words();
     return Card{"Straggler", rank_of(straggler),
                 saved_of(straggler) + " of a step; cause " + (cause.empty() ? "unattributed" : cause), "bad"};

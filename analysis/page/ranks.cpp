@@ -154,7 +154,9 @@ std::string rule_of(const std::vector<OfGpu>& gpus, const Columns& columns) {
 Markup skew_of(const PageInput& input) {
     const Json& skew = input.of("skew");
     const Json& straggler = skew["straggler"];
-    std::string text = "No rank was found that holds the others back: " + why_of(skew, "straggler") + ".";
+    std::string text = (skew["lost_gpu_ns"].is_null() ? "Which rank holds the others back is not known: "
+                                                      : "No rank was found that holds the others back: ") +
+                       why_of(skew, "straggler") + ".";
     if (!straggler.is_null()) {
         const std::string cause = straggler["cause"].words();
         text = "If " + rank_of(straggler) + " were as fast as the others, each step would be " +

@@ -58,6 +58,22 @@ class AsText(Ranks):
         self.assertRegex(text, r"Clocks of other hosts \(another\) are aligned by collectives, to within \d")
         self.assertEqual(page_reader.faults(text), [])
 
+    def test_where_no_ranks_could_be_compared_no_straggler_is_not_known_and_not_none(self):
+        one, two = self.trained()
+        card = '<dt>Straggler</dt><dd class="figure">'
+        self.assertIn(f"{card}not known</dd>", self.page_of(one))
+        self.assertIn("Which rank holds the others back is not known: 1 of 2 ranks", self.page.read_text())
+        self.assertNotIn("not known</dd>", self.page_of(one, two))
+        self.assertIn(card, self.page.read_text())
+
+    def test_where_nothing_is_reduced_there_is_no_card_of_it(self):
+        self.gpushim("analyze", *self.trained(), "-o", self.folder / "run.db")
+        card = "<dt>AllReduce per step</dt>"
+        self.assertIn(card, self.page_of(self.folder / "run.db"))
+        exporting.change(self.folder / "run.db", "UPDATE allreduce_check SET params_implied = NULL,"
+                         " bytes_per_step = NULL, measured_ns = NULL, expected_ns = NULL, why = 'nothing'")
+        self.assertNotIn(card, self.page_of(self.folder / "run.db"))
+
     def test_hosts_that_never_met_are_said_to_be_placed_by_wall_clocks(self):
         traces = self.trained(3)
         for trace, host in zip(traces, ("first", "another", "other")):
