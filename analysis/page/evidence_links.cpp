@@ -44,6 +44,26 @@ constexpr Place kPlaces[] = {
     {"throttle", "condition", "clocks and power"},
 };
 
+// Of findings whose rows are not what there is to look at.
+struct PlaceOfFinding {
+    const char *id, *part, *words;
+};
+constexpr PlaceOfFinding kPlacesOfFindings[] = {
+    {"prefill_stalls", "serving", "iterations by kind"},
+    {"low_coverage", "trust", "events and trust"},
+};
+
+// Of a finding the drawn steps that show it, by their figure's id.
+struct Drawn {
+    const char *id, *steps, *words;
+};
+constexpr Drawn kDrawn[] = {
+    {"prefill_stalls",
+     "SELECT DISTINCT d.why FROM v_drawn_step d JOIN iteration i ON i.rank_id = d.rank_id AND i.step = d.step"
+     " WHERE i.kind IN ('prefill', 'mixed') AND d.why <> 'excerpt' ORDER BY d.why",
+     "a prompt"},
+};
+
 struct Spans {
     const char *table, *name_of_row;  // NULL: none is called so
 };
@@ -85,10 +105,23 @@ void add(EvidenceLink link, std::vector<EvidenceLink>& links) {
     if (!is_there) links.push_back(std::move(link));
 }
 
+void add_drawn_steps(const PageInput& input, const std::string& id, std::vector<EvidenceLink>& links) {
+    for (const Drawn& drawn : kDrawn) {
+        if (id != drawn.id) continue;
+        for (Query step = input.source.run.prepare(drawn.steps); step.step();)
+            add({"step-" + step.text(0), "timeline: the " + step.text(0) + " step is " + drawn.words}, links);
+    }
+}
+
 }  // namespace
 
 std::vector<EvidenceLink> evidence_links(const PageInput& input, const Json& finding) {
     std::vector<EvidenceLink> links;
+    const std::string id = finding["id"].words();
+    for (const PlaceOfFinding& place : kPlacesOfFindings)
+        if (id == place.id) add({place.part, place.words}, links);
+    add_drawn_steps(input, id, links);
+    if (!links.empty()) return links;
     for (const Json& row : finding["evidence"].items()) {
         const std::string table = row["table"].words();
         for (const Place& place : kPlaces)

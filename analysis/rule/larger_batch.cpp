@@ -54,6 +54,8 @@ std::optional<Finding> look(const Situation& run) {
     found.confidence = 0.5;
     found.evidence = run.rows("gpu", "SELECT gpu_id FROM gpu ORDER BY memory_peak_bytes DESC LIMIT 1");
     found.evidence.insert(found.evidence.end(), small.evidence.begin(), small.evidence.end());
+    const std::vector<Evidence> gaps = run.gaps_of(kOfEachStep);
+    found.evidence.insert(found.evidence.end(), gaps.begin(), gaps.end());
     return found;
 }
 

@@ -2,13 +2,13 @@
 of the same loop without it, it does not."""
 import json
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
 
 import box
 import page_reader
-from pairs import pairs
 
 CASES = box.ROOT / "examples" / "cases"
 sys.path.insert(0, str(CASES))
@@ -18,6 +18,9 @@ import report_schema  # noqa: E402
 MS = 1_000_000
 WITHIN = 0.1  # of what was put in, on both sides of a gain's range
 SEEN = 0.5  # of what the case itself knows it cost: samples miss some
+# What these are read from is of the whole run: NVML's samples, memory that grows, what was recorded at all.
+IN_NO_STEP = {"hardly_used", "low_coverage", "memory_growth", "throttling"}
+UNDRAWN = {"no_requests": {"prefill_stalls"}}  # the worst step waits for requests, the typical one decodes
 README_SAYS = ("**What is wrong.**", "**How it shows.**", "**What to change.**")
 
 
@@ -74,16 +77,23 @@ class Cases(unittest.TestCase):
         for finding in found:
             self.assertTrue(finding["evidence"], finding["id"])
             self.assertTrue(finding["try"], finding["id"])
-        self.check_page(page, found)
+        self.check_page(name, page, report["findings"])
 
-    def check_page(self, page, found):
-        """Each finding leads to where the page shows what it was read from."""
+    def check_page(self, name, page, findings):
+        """Each finding leads to where the page shows what it was read from, as a rule to what is drawn of a
+        step."""
         self.assertEqual(page_reader.faults(page), [])
-        if found:
-            part = page[page.index('<ol class="findings">'):]
-            items = part[:part.index("</ol>")].split("<li>")[1:]
-            for finding, item in pairs(found, items):
-                self.assertIn('<p class="see">See <a href="#', item, finding["id"])
+        listed, drawn = (page[page.index(f'<section id="{part}"'):] for part in ("findings", "timeline"))
+        listed, drawn = (part[:part.index("</section>")] for part in (listed, drawn.lower()))
+        items = {finding["id"]: item for item in listed.split("<li>")[1:] for finding in findings
+                 if f"[{finding['id']}]" in item}
+        for finding in findings:
+            item = items[finding["id"]]
+            self.assertIn('<p class="see">See <a href="#', item, finding["id"])
+            places = re.findall('<a href="#(timeline|step-[a-z]+)"(?: data-find="([^"]*)")?', item)
+            is_there = [f'id="{place}"' in page and find.lower() in drawn for place, find in places]
+            self.assertNotEqual(finding["id"] in UNDRAWN.get(name, IN_NO_STEP), any(is_there),
+                                (finding["id"], places))
 
     def check_fixed(self, name):
         expect, (report, cost, _) = gallery.expected(name), self.report_of_case(name, fixed=True)
