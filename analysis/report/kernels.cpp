@@ -20,7 +20,7 @@ namespace gpushim::analysis::section_kernels {
 
 namespace {
 
-constexpr size_t kMostRows = 10;
+constexpr size_t kMostRows = 10, kFewestRows = 5;
 constexpr double kWorthSaying = 0.10;  // below, larger grids would hardly be felt
 constexpr double kEnoughToTell = 8;    // so many of a kernel's launches would have device times by chance
 
@@ -219,7 +219,8 @@ void write_table(const std::vector<Row>& rows, const Classes& classes, std::opti
                          row.tensor_core});
         if (has_products) table.back().push_back(tflops_text(row.products));
     }
-    if (table.size() > 1) report.table(has_products ? "lrrrllr" : "lrrrll", std::move(table), kMostRows);
+    if (table.size() < 2) return;
+    report.table(has_products ? "lrrrllr" : "lrrrll", std::move(table), kMostRows).least = kFewestRows;
 }
 
 Json json_of(const ReportSource& source, const Row& row, const Classes& classes, std::optional<double> steps,

@@ -11,7 +11,7 @@ namespace gpushim::analysis::section_operators {
 
 namespace {
 
-constexpr size_t kMostRows = 5;
+constexpr size_t kMostRows = 5, kFewestRows = 3;
 struct Why {
     const char *source, *text;
 };
@@ -98,7 +98,9 @@ void write_table(const char* heading, const ReportSource& source, const std::vec
     }
     if (table.size() == 1) return;
     report.line("");
-    report.table("llrrr", std::move(table), kMostRows);
+    Table& last = report.table("llrrr", std::move(table), kMostRows);
+    last.least = kFewestRows;
+    last.may_be_words = true;
 }
 
 void write(const ReportSource& source, Report& report) {

@@ -7,7 +7,7 @@ namespace gpushim::analysis::section_range_kernels {
 
 namespace {
 
-constexpr size_t kMostRows = 5;
+constexpr size_t kMostRows = 5, kFewestRows = 3;
 // ProfilerStep#7 and ProfilerStep#8 are ProfilerStep#N: the table has each.
 constexpr const char* kName =
     "CASE WHEN name <> rtrim(name, '0123456789') AND rtrim(name, '0123456789') LIKE '%#'"
@@ -70,7 +70,9 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("range_kernels", std::move(list));
     if (table.size() == 1) return;
     report.line("");
-    report.table("lrrrrrr", std::move(table), kMostRows);
+    Table& last = report.table("lrrrrrr", std::move(table), kMostRows);
+    last.least = kFewestRows;
+    last.may_be_words = true;
 }
 
 constexpr Section kSection = {"range_kernels", write};

@@ -6,6 +6,7 @@
 #include "../text/width.h"
 #include "contradictions.h"
 #include "facts.h"
+#include "fit.h"
 #include "sections.h"
 
 namespace gpushim::analysis {
@@ -67,10 +68,10 @@ void Report::add(Report&& part) {
 void Report::line(const std::string& text) { blocks.push_back(Line{text}); }
 void Report::paragraph(const std::string& text, size_t indent) { blocks.push_back(Line{text, indent}); }
 
-void Report::table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most) {
+Table& Report::table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most) {
     const size_t left_out = rows.size() > most + 1 ? rows.size() - most - 1 : 0;
     rows.resize(rows.size() - left_out);
-    blocks.push_back(Table{alignment, std::move(rows), left_out});
+    return std::get<Table>(blocks.emplace_back(Table{alignment, std::move(rows), left_out}));
 }
 
 SectionRegistration::SectionRegistration(const Section& section) { sections().push_back(&section); }
@@ -99,8 +100,9 @@ Report write_report(const ReportSource& source) {
         report.add(std::move(written));
     }
     if (source.is_part_of_run()) report.json.set("asked_steps", asked_steps(source, narrowed));
-    if (!source.options.all)
-        report.line("more: gpushim report --all, --json; ask: gpushim sql FOLDER \"SELECT * FROM finding\"");
+    if (source.options.all) return report;
+    report.line("more: gpushim report --all, --json; ask: gpushim sql FOLDER \"SELECT * FROM finding\"");
+    fit(report);
     return report;
 }
 

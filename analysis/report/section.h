@@ -24,6 +24,10 @@ struct Table {
     std::string alignment;
     std::vector<std::vector<std::string>> rows;  // the first has the headings
     size_t left_out;                             // rows that were too many
+    // What becomes of it where the report is too long: it has only so many rows, then it is words. 0: it
+    // stays.
+    size_t least = 0;
+    bool may_be_words = false;
 };
 
 struct Report {
@@ -37,7 +41,7 @@ struct Report {
 
     // Rows of cells in columns, the first row being the headings: 'l' begins a column at the left, 'r' ends
     // it at the right. Of more than `most` rows the rest is counted in a line of its own.
-    void table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most);
+    Table& table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most);
 };
 
 // The report from its first line to its last: sections by the names of their files. The answer, then what to

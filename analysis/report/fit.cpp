@@ -1,0 +1,63 @@
+#include "fit.h"
+
+#include <algorithm>
+
+#include "../text/escape.h"
+#include "printed.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kIndent = 11, kWords = 3;  // of a table that is words, rows
+
+bool is_too_long(const Report& report) { return as_text(report).size() > kMostLines; }
+
+// The line that counts the rest is one, too.
+void cut(Table& table, size_t rows) {
+    const size_t there = table.rows.size() - 1;
+    if (there <= rows + (table.left_out == 0 ? 1 : 0)) return;
+    table.left_out += there - rows;
+    table.rows.resize(rows + 1);
+}
+
+// What a row is called, and its last figure: "aten::addmm backward 6.9 %".
+std::string words_of(const Table& table, const std::vector<std::string>& row) {
+    std::string text;
+    for (size_t i = 0; i + 1 < row.size(); ++i)
+        if (table.alignment[i] == 'l' && row[i] != "-")
+            text += shortened(for_terminal(row[i]), kWidestName) + " ";
+    return text + row.back();
+}
+
+Line as_words(Table table) {
+    cut(table, kWords);
+    std::string text = table.rows[0][0];
+    text.resize(std::max(text.size() + 1, kIndent), ' ');
+    text += table.rows[0].back() + ": ";
+    for (size_t i = 1; i < table.rows.size(); ++i)
+        text += (i > 1 ? ", " : "") + words_of(table, table.rows[i]);
+    if (const std::string rest = rest_of(table); !rest.empty()) text += ", " + rest;
+    return {text, kIndent};
+}
+
+}  // namespace
+
+void fit(Report& report) {
+    auto& blocks = report.blocks;
+    for (const bool may_be_words : {true, false}) {
+        for (size_t i = blocks.size(); i-- > 0 && is_too_long(report);)
+            if (auto* const table = std::get_if<Table>(&blocks[i]))
+                if (table->least > 0 && table->may_be_words == may_be_words) cut(*table, table->least);
+        for (size_t i = blocks.size(); may_be_words && i-- > 0 && is_too_long(report);) {
+            const auto* const table = std::get_if<Table>(&blocks[i]);
+            if (table == nullptr || !table->may_be_words) continue;
+            blocks[i] = as_words(*table);
+            const auto* const before = i > 0 ? std::get_if<Line>(&blocks[i - 1]) : nullptr;
+            if (before != nullptr && before->text.empty())
+                blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+        }
+    }
+}
+
+}  // namespace gpushim::analysis
