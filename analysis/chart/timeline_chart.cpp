@@ -6,6 +6,7 @@
 
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "../text/width.h"
 
 namespace gpushim::analysis {
 
@@ -213,7 +214,8 @@ Markup rules_of(const TimelineChart& timeline, const Scale& x, const Room& room)
 
 Markup row_label(const TimelineRow& row, double top, const LineRoom& room) {
     if (!row.is_heading)
-        return label(room.left - 8, top + 13, "end", shortened(row.label, room.label_letters), "name");
+        return label(room.left - 8, top + 13, "end", cut_in_the_middle(row.label, room.label_letters),
+                     "name");  // threads of a pool begin alike
     Markup all = element("line", {{"x1", "0"},
                                   {"x2", coordinate(room.right())},
                                   {"y1", coordinate(top + 1)},

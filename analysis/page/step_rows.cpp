@@ -146,8 +146,11 @@ std::vector<TimelineRow> idle_rows(const ReportSource& source, const RankInStep&
                                        TimelineColour::other, rows.text(1));
         if (const std::string words = said_of(rows.text(1)); !words.empty()) span.details = {words};
     }
-    for (auto& [gpu_id, track] : tracks)
-        track.row.label = tracks.size() > 1 ? "idle, " + labels.at(gpu_id).text : "idle, longest";
+    for (auto& [gpu_id, track] : tracks) {
+        std::string gpu = labels.at(gpu_id).text;
+        if (gpu.starts_with(rank.rank + " ")) gpu.erase(0, rank.rank.size() + 1);  // the drawing says whose
+        track.row.label = tracks.size() > 1 ? "idle, " + gpu : "idle, longest";
+    }
     return busiest(tracks, most);
 }
 

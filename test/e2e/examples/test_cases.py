@@ -8,6 +8,8 @@ import tempfile
 import unittest
 
 import box
+import browser
+import optional
 import page_reader
 
 CASES = box.ROOT / "examples" / "cases"
@@ -134,6 +136,23 @@ class Cases(unittest.TestCase):
             self.assertEqual(flops["precision"], "fp16")
             self.assertIsNone(flops["product_mfu"])
             self.assertIn("a simulated GPU has no peak", flops["why"])
+
+    def test_in_a_timeline_rows_of_gpus_of_one_process_are_told_apart(self):
+        page = self.report_of_case("first_gpu")[2]
+        self.assertEqual(set(re.findall('class="name">(idle[^<]*)<', page)),
+                         {f"idle, GPU {number}" for number in range(4)})
+
+    @unittest.skipUnless(browser.program(), optional.lacks("browser"))
+    def test_on_paper_a_table_of_many_columns_is_not_cut_off(self):
+        """A4 without the margins that Chromium leaves."""
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "page.html")
+            page.write_text(self.report_of_case("prefill_stalls")[2], encoding="utf-8")
+            with browser.Page(page, width=718) as opened:
+                opened.do("Emulation.setEmulatedMedia", media="print")
+                wide = opened.ask("Array.from(document.querySelectorAll('.table'), e => [e.scrollWidth,"
+                                  " e.clientWidth]).filter(([is, room]) => room > 0 && is > room + 1)")
+        self.assertEqual(wide, [])
 
     def test_generation_tells_prompts_from_decodes(self):
         serving = self.report_of("generation")["serving"]
