@@ -68,8 +68,8 @@ struct Spans {
     const char *table, *name_of_row;  // NULL: none is called so
 };
 
-// What spans that belong to a row are called (step_rows.cpp, kept_call.cpp). A collective's kernel and its
-// call have the operation's name in theirs.
+// What spans that belong to a row are called (step_rows.cpp, kept_call.cpp), or what is told of them: of a
+// collective's kernel and its call the operation.
 constexpr Spans kSpans[] = {
     {"gap", "SELECT cause FROM gap WHERE rowid = ?1"},
     {"cpu_contention", "SELECT cause FROM cpu_contention WHERE rowid = ?1"},
@@ -83,7 +83,8 @@ constexpr Spans kSpans[] = {
     {"transfer_pattern",
      "SELECT CASE pattern WHEN 'repeated_input' THEN 'copy to the device' ELSE 'copy to the host' END"
      " FROM transfer_pattern WHERE rowid = ?1"},
-    {"collective_stat", "SELECT replace(op, '_', '') FROM collective_stat WHERE rowid = ?1"},
+    {"collective_stat",
+     "SELECT nullif(replace(op, '_', ''), 'unnamed') FROM collective_stat WHERE rowid = ?1"},
 };
 
 // Empty: no span is known to belong to this row.

@@ -82,18 +82,31 @@ std::vector<TimelineRow> busiest(std::map<Key, Track>& tracks, size_t most) {
     return rows;
 }
 
-// By when its kernel began: for how long the rank waited in a collective for others.
-std::map<int64_t, int64_t> waits_of(const ReportSource& source, const RankInStep& rank) {
-    std::map<int64_t, int64_t> waits;
+struct Collective {
+    int64_t wait_ns = 0;  // for other ranks
+    std::string words = {};
+};
+
+// "Collective: allreduce, 17.6 MB": kernels of some versions of NCCL do not say in their names what they do.
+std::string words_of_collective(const std::string& op, std::optional<int64_t> bytes) {
+    if (op.empty() || op == "unnamed") return "";
+    return "collective: " + shown(op) + (bytes ? ", " + bytes_text(static_cast<double>(*bytes)) : "");
+}
+
+// By when their kernels began.
+std::map<int64_t, Collective> collectives_of(const ReportSource& source, const RankInStep& rank) {
+    std::map<int64_t, Collective> all;
     Query rows = of_step(
         source,
-        "SELECT start_ns, wait_ns FROM collective_instance, (SELECT max(before) AS back FROM kept_call"
-        "  WHERE rank_id = ?1 AND step = ?2) WHERE rank_id = ?1"
+        "SELECT start_ns, coalesce(wait_ns, 0), coalesce(op, ''), CASE WHEN calls = 1 THEN bytes END"
+        " FROM collective_instance,"
+        " (SELECT max(before) AS back FROM kept_call WHERE rank_id = ?1 AND step = ?2) WHERE rank_id = ?1"
         " AND (step BETWEEN ?2 - back AND ?2 OR step IS NULL AND back > ?2)"
-        " AND start_ns IS NOT NULL AND wait_ns > 0",
+        " AND start_ns IS NOT NULL",
         rank);
-    while (rows.step()) waits[rows.number(0)] = rows.number(1);
-    return waits;
+    while (rows.step())
+        all[rows.number(0)] = {rows.number(1), words_of_collective(rows.text(2), rows.maybe(3))};
+    return all;
 }
 
 }  // namespace
@@ -101,14 +114,17 @@ std::map<int64_t, int64_t> waits_of(const ReportSource& source, const RankInStep
 std::vector<TimelineRow> stream_rows(const ReportSource& source, const KernelNames& names,
                                      const RankInStep& rank, size_t most) {
     std::map<std::pair<int64_t, int64_t>, Track> tracks;
-    const std::map<int64_t, int64_t> waits = waits_of(source, rank);
+    const std::map<int64_t, Collective> collectives = collectives_of(source, rank);
     const CallWords words(source, names, rank);
     Families families;
     for (Query rows = kept_operations(source, rank); rows.step();) {
         KeptCall call(rows);
         Track& track = tracks[{call.device, call.stream}];
         const std::string whole = names.id_of(source, call.kernel);
-        const std::vector<std::string> details = words.details(call, !whole.empty());
+        std::vector<std::string> details = words.details(call, !whole.empty());
+        const auto found = collectives.find(call.start_ns);
+        const Collective collective = found == collectives.end() ? Collective{} : found->second;
+        if (call.is_collective && !collective.words.empty()) details.push_back(collective.words);
         const auto add = [&](int64_t from_ns, int64_t ns, TimelineColour colour, const std::string& name) {
             TimelineSpan& span =
                 track.add(static_cast<double>(rank.here(from_ns)), static_cast<double>(ns), colour, name);
@@ -117,8 +133,8 @@ std::vector<TimelineRow> stream_rows(const ReportSource& source, const KernelNam
             span.is_before = call.before > 0;
         };
         int64_t waited_ns = 0;
-        if (const auto wait = waits.find(call.start_ns); wait != waits.end() && wait->second <= call.ran_ns) {
-            waited_ns = wait->second;
+        if (collective.wait_ns > 0 && collective.wait_ns <= call.ran_ns) {
+            waited_ns = collective.wait_ns;
             add(call.start_ns, waited_ns, TimelineColour::peer, "waits for other ranks");
         }
         add(call.start_ns + waited_ns, call.ran_ns - waited_ns, colour_of(call, families), words.name(call));

@@ -66,6 +66,14 @@ class AsText(Ranks):
         self.assertNotIn("not known</dd>", self.page_of(one, two))
         self.assertIn(card, self.page.read_text())
 
+    def test_a_collective_says_what_it_is_where_its_kernel_does_not(self):
+        run = self.folder / "run.db"
+        self.gpushim("analyze", *self.trained(), "-o", run)
+        exporting.change(run, "UPDATE kept_text SET text = 'ncclDevKernel_Generic' WHERE text LIKE 'nccl%'"
+                              " AND text LIKE '%AllReduce\\_%' ESCAPE '\\'")
+        titles = re.findall("<title>ncclDevKernel_Generic: ([^<]*)</title>", self.page_of(run))
+        self.assertTrue([words for words in titles if words.endswith("\ncollective: allreduce, 4.00 MB")])
+
     def test_where_nothing_is_reduced_there_is_no_card_of_it(self):
         self.gpushim("analyze", *self.trained(), "-o", self.folder / "run.db")
         card = "<dt>AllReduce per step</dt>"
