@@ -47,8 +47,8 @@ constexpr Cause kOutside[][6] = {
 Cause cause_of_call(const HostPiece& piece, int32_t gpu) {
     constexpr Cause kCalls[] = {Cause::input_loading, Cause::sync,         Cause::copy_staging,
                                 Cause::alloc_or_load, Cause::graph_update, Cause::comm_host,
-                                Cause::launch_bound,  Cause::optimizer,    Cause::framework,
-                                Cause::slow_call,     Cause::sync};
+                                Cause::launch_bound,  Cause::slow_call,    Cause::optimizer,
+                                Cause::framework,     Cause::sync};
     if (piece.what != What::launch) return kCalls[static_cast<size_t>(piece.what)];
     return piece.gpu == gpu ? Cause::launch_bound : Cause::launching_other_gpu;
 }

@@ -147,8 +147,7 @@ bool HostLine::is_work_of_operator(const HostPiece& piece) const {
     const HostPiece& whole = pieces_[here];
     if (whole.until_ns - whole.from_ns < kOperatorWorkNs) return false;
     const auto is_call = [](const HostPiece& other) {
-        return other.what < What::optimizing || other.what == What::slow_call ||
-               other.what == What::other_call;
+        return other.what < What::optimizing || other.what == What::other_call;
     };
     if (here + 1 < pieces_.size() && pieces_[here + 1].from_ns == whole.until_ns &&
         is_call(pieces_[here + 1]))

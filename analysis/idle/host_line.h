@@ -33,9 +33,9 @@ enum class What : uint8_t {
     comm,           // the host side of NCCL
     launch,         // anything that submits to a device's queue and returns: kernels, graphs, memsets,
                     // asynchronous copies, events recorded and waited for
+    slow_call,      // another call of the driver, for kSlowNs or longer
     optimizing,     // in the optimizer, from here on as the framework told
     dispatching,    // … in an operator
-    slow_call,      // another call of the driver, for kSlowNs or longer
     told_wait,      // … in a frame that waits for the GPU: what is called in it says more
     other_call,     // a call of the driver that is shorter
     running,        // outside of calls, from here on

@@ -16,7 +16,7 @@ std::string drawn(const HostLine& line, int64_t from, int64_t until) {
     for (const HostPiece& piece : line.pieces(from, until)) {
         CHECK(piece.from_ns == from + static_cast<int64_t>(result.size()));
         result.append(static_cast<size_t>(piece.until_ns - piece.from_ns),
-                      "ISHAGCLZDKworqbp?"[static_cast<size_t>(piece.what)]);
+                      "ISHAGCLKZDworqbp?"[static_cast<size_t>(piece.what)]);
     }
     return result;
 }

@@ -22,6 +22,18 @@ TEST_CASE("the host part is what the framework was in", "[idle][idle_told]") {
                                    is(Cause::optimizer, 160, 180), is(Cause::python, 180, 200)});
 }
 
+//  thread  ┌op┐80 ───────── ┌slow call┐90…2095 ────── op ──┐2100 N
+TEST_CASE("a slow call within an operator is no dispatching", "[idle][idle_told]") {
+    const auto within = [](What what) {
+        Scene scene;
+        scene.call(What::dispatching, 80, 2110).call(what, 90, 2095).launch(2100, 2104);
+        return scene.gap_before(100, 2105, 2100, 2104).pieces();
+    };
+    CHECK(within(What::slow_call) ==
+          Pieces{is(Cause::slow_call, 100, 2100), is(Cause::framework, 2100, 2105)});
+    CHECK(within(What::other_call) == Pieces{is(Cause::framework, 100, 2105)});
+}
+
 TEST_CASE("a wait within a loader is the loader's", "[idle][idle_told]") {
     Scene scene;
     scene.call(What::loading, 50, 180).call(What::sync, 90, 150).launch(195, 199);
