@@ -283,10 +283,19 @@ Cause cause_in_graph(const Gap& gap, const DeviceFacts& device) {
     return gap.length_ns() <= device.latency_p95_ns ? Cause::graph_gap : Cause::device_other;
 }
 
+// A host that goes through managed memory, or a kernel, touches one page after the other: between two of 2 MB
+// such a host takes 0.1 to 4 ms. What takes longer does something else.
+constexpr int64_t kNextPageNs = 5'000'000;
+
+bool is_between_pages(const Gap& gap) {
+    return gap.is_behind_page && gap.next->is_page && gap.length_ns() <= kNextPageNs;
+}
+
 // The gaps of which nothing can be asked.
 std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
     if (!gap.next) return Cause::tail;
     if (!gap.next->same_process) return Cause::other_process;
+    if (is_between_pages(gap)) return Cause::managed_pages;
     if (gap.next->is_later_node) return cause_in_graph(gap, facts.device);
     if (gap.next->launched_before)  // the host did not keep the GPU waiting, whatever it did
         return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);

@@ -36,6 +36,7 @@ struct Next {
     bool same_process = true;
     bool launched_before = false;  // the recording began: when is not known, but it was in the queue
     bool is_later_node = false;    // of a graph of which another operation began before
+    bool is_page = false;          // of managed memory, which moved because something touched it
     int64_t likely_ns = 0;         // its start, by the host's clock, is within this; 0: not known
 };
 
@@ -43,6 +44,7 @@ struct Gap {
     int32_t gpu;
     int64_t from_ns, until_ns;
     std::optional<Next> next;  // none: nothing came in the window
+    bool is_behind_page = false;
 
     int64_t length_ns() const { return until_ns - from_ns; }
 };

@@ -44,6 +44,7 @@ enum class Cause : uint8_t {
     launch_call,
     // Nothing can be asked.
     tail,
+    managed_pages,
     graph_gap,
     other_process,
     unresolved,
@@ -125,6 +126,9 @@ inline constexpr CauseRow kCauses[] = {
      "the launch call of what ran next had not returned"},
     {Cause::tail, "tail", CauseGroup::other, "after the last operation",
      "nothing ran any more in the time that was looked at"},
+    {Cause::managed_pages, "managed_pages", CauseGroup::copy, "pages of managed memory, one after the other",
+     "a page of managed memory had moved and the next had not, 5 ms apart at most: what touches them goes on "
+     "from one to the next"},
     {Cause::graph_gap, "graph_gap", CauseGroup::other, "the GPU, from node to node of a graph",
      "a graph had begun and its next node had not, no longer than a start on an empty queue takes"},
     {Cause::other_process, "other_process", CauseGroup::other, "launched by another process",
@@ -171,9 +175,9 @@ class Causes {
     constexpr bool has(Cause cause) const { return (bits_ & bit(cause)) != 0; }
 
   private:
-    static constexpr uint32_t bit(Cause cause) { return uint32_t{1} << static_cast<uint32_t>(cause); }
-    static_assert(static_cast<uint32_t>(Cause::count) <= 32);
-    uint32_t bits_ = 0;
+    static constexpr uint64_t bit(Cause cause) { return uint64_t{1} << static_cast<uint32_t>(cause); }
+    static_assert(static_cast<uint32_t>(Cause::count) <= 64);
+    uint64_t bits_ = 0;
 };
 
 // Inferred to be on the way from one launch to the next.

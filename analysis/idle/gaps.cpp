@@ -10,10 +10,11 @@ void Gaps::add(const DeviceOperation& operation) {
     last_start_ns_ = operation.start_ns;
     if (operation.start_ns >= window_.end_ns) return;
     if (operation.start_ns > idle_from_ns_)
-        gaps_.push_back({gpu_, idle_from_ns_, operation.start_ns, operation.next});
+        gaps_.push_back({gpu_, idle_from_ns_, operation.start_ns, operation.next, is_behind_page_});
     else if (!gaps_.empty() && gaps_.back().until_ns == operation.start_ns &&
              operation.next.launch_enter_ns < gaps_.back().next->launch_enter_ns)
         gaps_.back().next = operation.next;
+    if (operation.end_ns >= idle_from_ns_) is_behind_page_ = operation.next.is_page;
     idle_from_ns_ = std::max(idle_from_ns_, operation.end_ns);
 }
 
@@ -28,7 +29,8 @@ std::vector<Gap> Gaps::take() {
 }
 
 std::vector<Gap> Gaps::finish() {
-    if (idle_from_ns_ < window_.end_ns) gaps_.push_back({gpu_, idle_from_ns_, window_.end_ns, {}});
+    if (idle_from_ns_ < window_.end_ns)
+        gaps_.push_back({gpu_, idle_from_ns_, window_.end_ns, {}, is_behind_page_});
     idle_from_ns_ = window_.end_ns;
     return std::exchange(gaps_, {});
 }

@@ -39,6 +39,7 @@ class Gaps {
     int32_t gpu_;
     Interval window_;
     int64_t idle_from_ns_;  // nothing runs from here on, as far as is known
+    bool is_behind_page_ = false;
     std::vector<Gap> gaps_;
     int64_t last_start_ns_ = INT64_MIN;
 };

@@ -1,5 +1,6 @@
 // Pages of managed memory move when something touches them that is not where they are: the kernel, or the
-// host, waits meanwhile. For how long kernels wait is recorded nowhere, so this is a note without a gain.
+// host, waits meanwhile. For how long kernels wait is recorded nowhere: of that this is a note without a
+// gain. Between two moves the GPU is idle; which part of that time is the host's own work is not known.
 #include <algorithm>
 
 #include "../text/units.h"
@@ -35,22 +36,40 @@ Moves most_moves(const Situation& run, int64_t& gpu_id) {
     return most;
 }
 
+constexpr Heading kIdle = {"page faults", "Managed memory that moves page by page",
+                           "the GPU waits while pages of managed memory move one by one",
+                           "pages moved ahead, or copies"};
+
+std::string moves_text(const Moves& moves) {
+    return count_text(moves.count) + " moves of managed memory's pages in all (" +
+           bytes_text(static_cast<double>(moves.in_bytes)) + " to the device, " +
+           bytes_text(static_cast<double>(moves.out_bytes)) + " back)";
+}
+
 std::optional<Finding> look(const Situation& run) {
     if (!run.is_known()) return {};
     int64_t gpu_id = 0;
     const Moves moves = most_moves(run, gpu_id);
     const bool is_much = moves.ns >= kWorthSaying * run.step_ns() ||
                          moves.in_ns >= kWorthSaying * std::max(1.0, timed_gpu(run, gpu_id).compute_ns);
-    if (moves.ns <= 0 || !is_much) return {};
+    const double between_ns = run.what_if().without({"managed_pages"}).high_ns;
+    const bool is_idle = between_ns >= kWorthSaying * run.step_ns();
+    if (moves.ns <= 0 || !(is_much || is_idle)) return {};
     Finding found;
-    found.title = count_text(moves.count) + " moves of managed memory's pages in all (" +
-                  bytes_text(static_cast<double>(moves.in_bytes)) + " to the device, " +
-                  bytes_text(static_cast<double>(moves.out_bytes)) + " back) take " +
-                  duration_text(moves.ns) + " of a " + run.per() + ", and what touches a page waits for it";
+    found.title = moves_text(moves) + " take " + duration_text(moves.ns) + " of a " + run.per() +
+                  ", and what touches a page waits for it";
     found.try_it = run.advice({"page_faults"});
     found.confidence = 0.7;
     found.kind = Kind::kNote;
     found.evidence = {{"copy_stat", moves.rowid}};
+    if (!is_idle) return found;
+    found.title = "the GPU is idle " + duration_text(between_ns) + " of a " + run.per() +
+                  " from one page of managed memory to the next, while the host or a kernel touches them; " +
+                  moves_text(moves) + " take " + duration_text(moves.ns);
+    found.kind = Kind::kGain;
+    found.gain = {0, between_ns};
+    found.heading = &kIdle;
+    for (const Evidence& row : run.gaps_of({"managed_pages"})) found.evidence.push_back(row);
     return found;
 }
 

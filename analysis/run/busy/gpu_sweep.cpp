@@ -72,6 +72,7 @@ void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Depen
     op.waits = dependency.any();
     op.launched_before = launched_before(stream, call);
     op.is_later_node = is_later_node;
+    op.is_page = TraceFacts::is_migration(call);
     if (op.waits) dependencies_.emplace(op.enter_ns, dependency);
 }
 
@@ -116,6 +117,7 @@ void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
          .waits_for = waits,
          .launched_before = op.launched_before,
          .is_later_node = op.is_later_node,
+         .is_page = op.is_page,
          .likely_ns = std::max(op.likely_ns(op.start_before_ns), op.likely_ns(op.start_after_ns))}};
     gaps_->add(operation);
     if (op.start_ns >= known_until_ns_ && op.end_ns >= op.start_ns && !behind_) behind_ = operation;

@@ -20,6 +20,7 @@ struct DeviceOp {
     bool waits : 1;            // the caller knows of something that it waited for
     bool launched_before : 1;  // the recording began
     bool is_later_node : 1;    // of a graph
+    bool is_page : 1;          // of managed memory
     uint16_t likely_steps = 0;
 
     // How far off its times likely are, in 95 of 100 cases: rounded up, and no further than the bounds allow.

@@ -141,8 +141,11 @@ class Nsys(importing.Import):
                          [("none", 0)])
         idle = dict(self.rows(self.IDLE, run))
         self.assertNotIn("device_other", idle)
-        self.assertGreater(idle["host_unknown"], 199 * 11_000)  # between one page and the next
+        self.assertGreater(idle["managed_pages"], 199 * 11_000)  # between one page and the next
+        self.assertLess(idle["host_unknown"], 40_000)  # up to the first, and before the kernel
         said = self.gpushim("report", self.folder / "run.db").stdout
+        self.assertIn("VERDICT  page faults", said)
+        self.assertNotIn("nothing tells what the host", said)
         self.assertIn("h2d 26.2 MB in all, pages of managed memory", said)
 
     def test_without_the_sessions_start_nobody_says_when(self):

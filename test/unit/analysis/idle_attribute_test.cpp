@@ -59,6 +59,22 @@ TEST_CASE("from node to node of a graph the GPU keeps itself waiting", "[idle]")
     CHECK(until(140, 30 * kUs) == Pieces{is(Cause::device_other, 100, 140)});
 }
 
+//  GPU         █page█|100   |█page█    nobody launched it: something went on to the next page
+TEST_CASE("from page to page of managed memory something touches one after the other", "[idle]") {
+    const auto until = [](int64_t until_us, bool is_behind_page, bool is_page = true) {
+        Scene scene;
+        scene.launch(10, 15).gap_before(100, until_us, until_us, until_us);
+        scene.gap.next->is_page = is_page;
+        scene.gap.is_behind_page = is_behind_page;
+        return scene.pieces();
+    };
+    CHECK(until(5100, true) == Pieces{is(Cause::managed_pages, 100, 5100)});
+    // What the host did before it touched the first one, or for long before the next, is not known.
+    CHECK(until(5100, false) == Pieces{is(Cause::host_unknown, 100, 5100)});
+    CHECK(until(5101, true) == Pieces{is(Cause::host_unknown, 100, 5101)});
+    CHECK(until(5100, true, false) == Pieces{is(Cause::host_unknown, 100, 5100)});
+}
+
 //  thread              N════════2040 us═══════        a launch that loads its code
 //  GPU     ████████|100                          2045███
 TEST_CASE("a launch that takes as long as no launch does is a slow call", "[idle]") {

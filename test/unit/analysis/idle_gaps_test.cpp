@@ -45,6 +45,27 @@ TEST_CASE("gaps are what no stream covers", "[idle][gaps]") {
     CHECK(all[0].gpu == 3);
 }
 
+//  stream 1     20█page█30        50█kernel█70
+//  stream 2          25█page█40                      80█page█90
+TEST_CASE("a gap knows whether a page of managed memory was the last to end before it", "[idle][gaps]") {
+    Gaps gaps(0, {20, 100});
+    const auto page = [](int64_t start, int64_t end) {
+        DeviceOperation moved = op(start, end, start);
+        moved.next.is_page = true;
+        return moved;
+    };
+    gaps.add(page(20, 30));
+    gaps.add(page(25, 40));
+    gaps.add(op(50, 70, 4));
+    gaps.add(page(55, 60));
+    gaps.add(page(80, 90));
+    const std::vector<Gap> all = gaps.finish();
+    REQUIRE(all.size() == 3);
+    CHECK(all[0].is_behind_page);
+    CHECK(!all[1].is_behind_page);
+    CHECK(all[2].is_behind_page);
+}
+
 TEST_CASE("what comes last and was too short to be timed leaves a gap until it, not a tail", "[idle][gaps]") {
     Gaps gaps(0, {0, 100});
     gaps.add(op(20, 30, 1));

@@ -286,6 +286,24 @@ TEST_CASE("pages of managed memory that move are a note", "[rule][rule_condition
     CHECK(!one_gpu().look("page_faults"));
 }
 
+TEST_CASE("idle time from page to page of managed memory is a finding", "[rule][rule_condition]") {
+    const auto found = [](double share) {
+        const StepOf like = {.ran = {{kCompute, of_step(1 - share)}},
+                             .idle = {{"managed_pages", of_step(share)}}};
+        return page_moves(of_step(0.01), like).look("page_faults");
+    };
+    const auto much = found(0.4);
+    REQUIRE(much);
+    CHECK(much->kind != Kind::kNote);
+    CHECK(much->gain.low_ns == 0);
+    CHECK(much->gain.high_ns == Approx(of_step(0.4)));
+    CHECK(much->title ==
+          "the GPU is idle 8.00 ms of a step from one page of managed memory to the next, while the host or "
+          "a kernel touches them; 2,000 moves of managed memory's pages in all (120 MB to the device, 0 B "
+          "back) take 200 us");
+    CHECK(!found(0.04));
+}
+
 TEST_CASE("spans are of time in steps that count", "[rule][rule_condition]") {
     RunRows run;
     run.rank(0).steps(0, {.ran = {{kCompute, kStepNs}}});

@@ -9,6 +9,7 @@ CREATE TABLE metric_definition (
 CREATE TABLE idle_cause (cause TEXT PRIMARY KEY, cause_group TEXT);
 INSERT INTO idle_cause VALUES
   ('input_loading', 'input'), ('input_wait', 'input'), ('input_cpu', 'input'), ('copy_staging', 'copy'),
+  ('managed_pages', 'copy'),
   ('launch_call', 'launch'),
   ('launch_bound', 'launch'), ('launching_other_gpu', 'launch'), ('launch_latency', 'launch'),
   ('kernel_gap', 'launch'), ('sync', 'sync'), ('wait_other_gpu', 'wait'), ('wait_host_callback', 'wait'),
