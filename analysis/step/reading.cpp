@@ -14,12 +14,18 @@ constexpr double kAlike = 0.40;   // of the launches two micro-steps have in com
 constexpr double kNearlyAll = 0.98;  // of the pieces have what makes each a step
 
 // Each has a batch and its updates, and most of what the one before it has: every n-th has an evaluation in
-// it.
+// it, which no copy begins. Or every second one updates another model, too, as an actor that learns half as
+// often as its critics.
+// Where one learns more rarely, the round of all may be what people call a step.
 bool is_each_a_batch_with_updates(const Reading& reading) {
     constexpr double kMostlyAlike = 0.7;
     const Trial& trial = *reading.trial;
-    return reading.micro_steps == 1 && trial.share_with_copies() >= kNearlyAll &&
-           trial.share_with_usual_updates() >= kNearlyAll && trial.share_in_common() >= kMostlyAlike;
+    if (reading.micro_steps != 1 || trial.share_with_copies() < kNearlyAll) return false;
+    const bool has_more =
+        trial.share_contained() >= kNearlyAll && trial.share_of_copies_in_common() >= kNearlyAll;
+    if (trial.share_with_usual_updates() >= kNearlyAll)
+        return has_more || trial.share_in_common() >= kMostlyAlike;
+    return has_more && reading.lag == 2 && trial.share_with_updates() >= kNearlyAll;
 }
 
 // Pieces that come back only every `lag` must be alike to be micro-steps, and something must join them: two
@@ -115,7 +121,8 @@ bool updates_tell(const Reading& reading) {
     if (reading.merge_by == MergeBy::optimizer)
         return trial.updates() > 0 && trial.share_that_train_between() >= kMostly;
     const double one = trial.share_with_usual_updates_between();
-    return reading.micro_steps == 1 && trial.share_that_train() >= kSome && one >= kMostly &&
+    return reading.micro_steps == 1 && trial.share_that_train() >= kSome &&
+           (one >= kMostly || trial.trains_in_rows()) &&
            one + 1 - trial.share_that_train_between() >= kNearlyAll;
 }
 
@@ -123,12 +130,13 @@ bool updates_tell(const Reading& reading) {
 bool is_beside_training(const Reading& reading) {
     constexpr double kMostly = 0.5;
     constexpr int64_t kSomeUpdates = 4;
-    return reading.trial->updates() >= kSomeUpdates && reading.trial->share_that_train() < kMostly;
+    return reading.trial->updates() >= kSomeUpdates && reading.trial->share_that_train() < kMostly &&
+           !reading.trial->trains_in_rows();
 }
 
 bool is_beside_training_throughout(const Reading& reading) {
     constexpr double kMostly = 0.5;
-    return reading.trial->share_that_train_between() < kMostly;
+    return reading.trial->share_that_train_between() < kMostly && !reading.trial->trains_in_rows();
 }
 
 // One kernel over and over is a loop of which each launch would be a step. Something else must begin it.

@@ -1,6 +1,7 @@
 #include "trial.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace gpushim::analysis {
 
@@ -24,7 +25,7 @@ void Trial::begin_piece(const Tally& running, int64_t at_ns) {
         const Tally piece = running - begun_;
         const int64_t from = begun_.launches, from_ns = begun_ns_;
         if (ends_start_up(piece)) *this = without_pieces(begun_);
-        end_piece(piece, {piece.signature, from, running.launches, from_ns});
+        end_piece(piece, {piece.signature, from, running.launches, from_ns}, at_ns - from_ns);
     } else {
         before_ = running.launches;
     }
@@ -45,7 +46,7 @@ Trial Trial::without_pieces(const Tally& from) const {
     return same;
 }
 
-void Trial::end_piece(const Tally& piece, const Recent& ended) {
+void Trial::end_piece(const Tally& piece, const Recent& ended, int64_t length_ns) {
     const auto place = [](int64_t number) { return static_cast<size_t>(number) % (kLags + 1); };
     Recent& now = recent_[place(pieces_)] = ended;
     for (size_t lag = 1; lag <= kLags && static_cast<int64_t>(lag) <= pieces_; ++lag) {
@@ -61,23 +62,32 @@ void Trial::end_piece(const Tally& piece, const Recent& ended) {
         nearly_ += last_.launches;
     is_last_near_ = is_near(piece, last_);
     if (pieces_ > 0) compare_lengths(piece);
-    count_cues(piece);
+    count_cues(piece, static_cast<double>(length_ns));
     if (pieces_ == 0) first_ns_ = ended.from_ns;
     last_ = piece;
     ++pieces_;
 }
 
-void Trial::count_cues(const Tally& piece) {
+void Trial::count_cues(const Tally& piece, double ns) {
     with_copies_ += piece.copies > 0;
     with_optimizers_ += piece.optimizers > 0;
     with_syncs_ += piece.syncs > 0;
     if (piece.updates > 0 && piece.updates <= static_cast<int64_t>(kMostModels))
         ++with_updates_[static_cast<size_t>(piece.updates - 1)];
-    if (piece.gradients + piece.optimizers > 0) {
+    all_with_updates_ += piece.updates > 0;
+    const bool trains = piece.gradients + piece.optimizers > 0;
+    if (trains) {
         ++that_train_;
+        behind_one_that_trains_ += does_last_train_;
         if (first_that_trains_ < 0) first_that_trains_ = pieces_;
         from_first_to_last_that_train_ = pieces_ + 1 - first_that_trains_;
+        trained_ns_ += ns;
+        between_ns_ += behind_ns_ + ns;
+        behind_ns_ = 0;
+    } else if (first_that_trains_ >= 0) {
+        behind_ns_ += ns;
     }
+    does_last_train_ = trains;
     updates_ += piece.updates;
     optimizers_.next(piece.optimizers > 0);
     collectives_.next(piece.collectives > 0);
@@ -88,6 +98,9 @@ void Trial::compare_lengths(const Tally& piece) {
     const auto common = static_cast<double>(in_common(piece, last_));
     in_common_ += common;
     in_larger_ += larger;
+    copies_apart_ += static_cast<double>(std::abs(piece.copies - last_.copies));
+    copies_in_larger_ += static_cast<double>(std::max(piece.copies, last_.copies));
+    in_smaller_ += static_cast<double>(std::min(piece.launches, last_.launches));
     if (larger > 0) alike_ += common / larger;
     const auto launches = static_cast<double>(piece.launches);
     after_first_ += launches;
@@ -117,6 +130,12 @@ void Trial::explain(Recent& piece, size_t lag) {
     of.from = of.from < 0 ? piece.from : std::min(of.from, piece.from);
     of.to = std::max(of.to, piece.to);
     of.ending.add(piece.from, piece.to, piece.from_ns);
+}
+
+bool Trial::trains_in_rows() const {
+    constexpr double kMost = 0.5;
+    return trained_ns_ >= kMost * between_ns_ &&
+           static_cast<double>(behind_one_that_trains_) >= kMost * that_train_;
 }
 
 double Trial::launches_per_piece() const { return share(static_cast<double>(covered_launches())); }

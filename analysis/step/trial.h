@@ -69,8 +69,16 @@ class Trial {
         return static_cast<double>(usual_updates()) / between();
     }
     int64_t updates() const { return updates_; }
+    // Those that train take most of the time, and most of them come directly behind another one.
+    bool trains_in_rows() const;
     double likeness() const { return share(alike_); }  // of pieces to the one before
     double share_in_common() const { return in_common_ / std::max(1.0, in_larger_); }  // as that, of launches
+    // Of the launches of the smaller of each two pieces in a row.
+    double share_contained() const { return in_common_ / std::max(1.0, in_smaller_); }
+    // Of the copies of two pieces in a row those that both have.
+    double share_of_copies_in_common() const { return 1 - copies_apart_ / std::max(1.0, copies_in_larger_); }
+    // Each has an update, of whichever model.
+    double share_with_updates() const { return share(static_cast<double>(all_with_updates_)); }
     // Of the launches: in pieces that are nearly the one before them; and also as long.
     double share_near() const { return near_ / std::max(1.0, after_first_); }
     double share_near_and_as_long() const { return as_long_ / std::max(1.0, after_first_); }
@@ -91,9 +99,9 @@ class Trial {
     };
     bool ends_start_up(const Tally& piece) const;
     Trial without_pieces(const Tally& from) const;
-    void end_piece(const Tally& piece, const Recent& ended);
+    void end_piece(const Tally& piece, const Recent& ended, int64_t length_ns);
     void compare_lengths(const Tally& piece);
-    void count_cues(const Tally& piece);
+    void count_cues(const Tally& piece, double ns);
     void vote(const Tally& piece);
     void explain(Recent& piece, size_t lag);
     int64_t usual_updates() const { return *std::max_element(with_updates_.begin(), with_updates_.end()); }
@@ -112,7 +120,13 @@ class Trial {
     static constexpr size_t kMostModels = 3;           // a step updates each once; more are several steps
     std::array<int64_t, kMostModels> with_updates_{};  // how many have one, two, …
     int64_t updates_ = 0, first_that_trains_ = -1, from_first_to_last_that_train_ = 0;
-    double in_common_ = 0, in_larger_ = 0;             // launches, of each two pieces in a row
+    int64_t all_with_updates_ = 0, behind_one_that_trains_ = 0;
+    bool does_last_train_ = false;
+    // In pieces that train; from the first of them to the last; in those behind the last.
+    double trained_ns_ = 0, between_ns_ = 0, behind_ns_ = 0;
+    // Launches, of each two pieces in a row.
+    double in_common_ = 0, in_larger_ = 0, in_smaller_ = 0;
+    double copies_apart_ = 0, copies_in_larger_ = 0;
     double after_first_ = 0, near_ = 0, as_long_ = 0;  // launches
     CueDistance optimizers_, collectives_;
     std::array<Lag, kLags> lags_{};

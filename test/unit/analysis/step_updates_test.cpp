@@ -168,6 +168,61 @@ TEST_CASE("of rounds of two models that learn unequally often no part is a step"
     }
 }
 
+TEST_CASE("more evaluations than steps leave a training of two models its steps", "[step][update]") {
+    for (const char* const batch : {"hkmnvw", "hkmnvws"})
+        for (const int every : {10, 50}) {
+            MadeRun run = with_two_threads();
+            std::vector<int64_t> steps;
+            for (int i = 0; i < 100; ++i) {
+                steps.push_back(run.play(kOfTwoModels));
+                if (i % every == every - 1 && i < 99) run.repeat(batch, 3 * every);
+            }
+            const Steps found = find_steps(run.source(), {});
+            REQUIRE(found.source == "detected");
+            CHECK(counted(found) == steps);
+            CHECK(evaluations(found) == 3 * (100 - every));
+        }
+    // Most of the time then is the evaluations': what a step takes says little of such a run.
+    MadeRun mostly = with_two_threads();
+    for (int i = 0; i < 100; ++i) {
+        mostly.play(kOfTwoModels);
+        if (i % 10 == 9) mostly.repeat("hkmnvws", 60);
+    }
+    CHECK(find_steps(mostly.source(), {}).source == "none");
+}
+
+// An actor learns at every second step of its critics; a move of the player comes before each, or none.
+TEST_CASE("a model that learns at every second step of another one takes part in that", "[step][update]") {
+    for (const char* const move : {"", "haes"})
+        for (const char* const look : {"", "s"}) {
+            MadeRun run = with_two_threads();
+            for (int i = 0; i < 100; ++i) {
+                run.play(move);
+                run.play("hhhhklmnvwBuBiBjooo");
+                if (i % 2 == 1) run.play("xyzBqBrooottt");
+                run.play(look);
+            }
+            const Steps found = find_steps(run.source(), {});
+            REQUIRE(found.source == "detected");
+            CHECK(counted(found).size() >= 99);
+            CHECK(counted(found).size() <= 100);
+        }
+}
+
+TEST_CASE("two steps are no step because the second is followed by an evaluation", "[step][update]") {
+    for (const int batches : {1, 2, 5, 20}) {
+        MadeRun run = with_two_threads();
+        for (int i = 0; i < 120; ++i) {
+            run.play("hklmnBuBiBjBpos");
+            if (i % 2 == 1) run.repeat("klmn", batches);
+        }
+        const Steps found = find_steps(run.source(), {});
+        REQUIRE(found.source == "detected");
+        CHECK(counted(found).size() >= 118);
+        CHECK(counted(found).size() <= 120);
+    }
+}
+
 TEST_CASE("evaluations between accumulated steps are no steps", "[step][update]") {
     for (const char* const look : {"", "s"})  // the loss of each micro-step is read, or not
         for (const char* const batch : {"hklmnv", "hklmnvs"}) {
