@@ -235,6 +235,16 @@ void sign(const TokenSource& source, std::vector<Step>& steps) {
     while (at < steps.size()) close();
 }
 
+// A solver whose problem shrinks has long steps first: so many warm nothing up. What loads code does.
+void unmark_what_shrinks(std::vector<Step>& steps) {
+    constexpr size_t kMost = 10, kOneIn = 10;
+    const auto is_slow = [](const Step& step) { return step.is_warm_up && !step.has_load; };
+    const auto slow = static_cast<size_t>(std::count_if(steps.begin(), steps.end(), is_slow));
+    if (slow <= std::max(kMost, steps.size() / kOneIn)) return;
+    const auto first = std::find_if(steps.begin(), steps.end(), is_slow);
+    std::for_each(first, steps.end(), [](Step& step) { step.is_warm_up = false; });
+}
+
 // Where all would be of warm-up there is nothing that they warm up for.
 void mark_warm_up(std::vector<Step>& steps) {
     constexpr double kLonger = 1.5;
@@ -252,7 +262,8 @@ void mark_warm_up(std::vector<Step>& steps) {
         // Of a kind of which there are one or two, only the usual kind can say how long is long.
         const int64_t median_ns = like.size() < 3 ? usual_ns : median(like);
         const double most_ns = kLonger * static_cast<double>(median_ns);
-        if (!step.has_load && static_cast<double>(step.length_ns()) <= most_ns) return;
+        if (!step.has_load && static_cast<double>(step.length_ns()) <= most_ns)
+            return unmark_what_shrinks(steps);
         step.is_warm_up = true;
     }
     for (Step& step : steps) step.is_warm_up = false;

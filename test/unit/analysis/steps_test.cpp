@@ -199,6 +199,20 @@ TEST_CASE("where all steps compile none is warm-up", "[step]") {
     CHECK_FALSE(steps[2].is_warm_up);
 }
 
+TEST_CASE("a solver whose problem shrinks warms nothing up", "[step]") {
+    const auto warm_up = [](const char* first) {
+        MadeRun run;
+        run.play(first);
+        for (int i = 0; i < 100; ++i) run.play("habbcos " + std::string(static_cast<size_t>(100 - i), ' '));
+        const Steps found = detected(run);
+        REQUIRE(found.source == "detected");
+        return std::count_if(found.steps.begin(), found.steps.end(),
+                             [](const Step& step) { return step.is_warm_up; });
+    };
+    CHECK(warm_up("") == 0);
+    CHECK(warm_up("habbcLs ") == 1);  // what loads code does
+}
+
 TEST_CASE("a step just within 1.5 times the usual is not warm-up", "[step]") {
     MadeRun run;
     run.play("habbcos     ");  // 120 ns
