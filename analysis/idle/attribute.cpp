@@ -294,7 +294,6 @@ bool is_between_pages(const Gap& gap) {
 
 // The gaps of which nothing can be asked.
 std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
-    if (!gap.next) return Cause::tail;
     if (!gap.next->same_process) return Cause::other_process;
     if (is_between_pages(gap)) return Cause::managed_pages;
     if (gap.next->is_later_node) return cause_in_graph(gap, facts.device);
@@ -305,10 +304,33 @@ std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
     return {};
 }
 
+// What a thread captures runs later: nothing of it follows, and it is not the end of the program either.
+Attributed behind_the_last(const Gap& gap, const HostLines& lines) {
+    std::vector<int64_t> threads;
+    for (const auto& [thread, line] : lines) threads.push_back(thread);
+    std::sort(threads.begin(), threads.end());
+    const auto makes_graph = [](const HostPiece& piece) { return piece.what == What::making_graph; };
+    for (const int64_t thread : threads) {
+        const std::vector<HostPiece> pieces = lines.at(thread).pieces(gap.from_ns, gap.until_ns);
+        if (std::none_of(pieces.begin(), pieces.end(), makes_graph)) continue;
+        Attributed result;
+        for (const HostPiece& piece : pieces) {
+            const Cause cause = makes_graph(piece) ? Cause::graph_update : Cause::tail;
+            if (!result.pieces.empty() && result.pieces.back().cause == cause)
+                result.pieces.back().until_ns = piece.until_ns;
+            else
+                result.pieces.push_back({cause, piece.from_ns, piece.until_ns});
+        }
+        return result;
+    }
+    return {{{Cause::tail, gap.from_ns, gap.until_ns}}};
+}
+
 }  // namespace
 
 Attributed attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts) {
     if (gap.length_ns() <= 0) return {};
+    if (!gap.next) return behind_the_last(gap, lines);
     if (const auto cause = without_question(gap, facts)) return {{{*cause, gap.from_ns, gap.until_ns}}};
     static const HostLine kNothingKnown;
     const auto line = lines.find(gap.next->thread);

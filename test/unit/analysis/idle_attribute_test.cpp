@@ -75,6 +75,18 @@ TEST_CASE("from page to page of managed memory something touches one after the o
     CHECK(until(5100, true, false) == Pieces{is(Cause::host_unknown, 100, 5100)});
 }
 
+//  thread       120┌capture──────┐180
+//  GPU     ███|100                     |200           nothing follows
+TEST_CASE("behind the last operation a thread may make graphs", "[idle]") {
+    Scene scene;
+    scene.call(What::making_graph, 120, 180).gap = {0, 100 * kUs, 200 * kUs, {}};
+    CHECK(scene.pieces() ==
+          Pieces{is(Cause::tail, 100, 120), is(Cause::graph_update, 120, 180), is(Cause::tail, 180, 200)});
+    Scene other;
+    other.launch(120, 180).gap = {0, 100 * kUs, 200 * kUs, {}};
+    CHECK(other.pieces() == Pieces{is(Cause::tail, 100, 200)});
+}
+
 //  thread              N════════2040 us═══════        a launch that loads its code
 //  GPU     ████████|100                          2045███
 TEST_CASE("a launch that takes as long as no launch does is a slow call", "[idle]") {
