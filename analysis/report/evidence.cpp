@@ -110,6 +110,17 @@ void doubt_parts(const ReportSource& source, Wrongs& wrongs) {
                           "of one, such as a layer"});
 }
 
+// A process's first call of CUDA takes 0.1 to 0.5 s, whichever it is: most of what a short program takes.
+std::string setting_up_text(const ReportSource& source, double run_ns) {
+    constexpr double kMuch = 0.2;  // of what was recorded
+    Query longest = source.run.prepare(
+        "SELECT api, max_ns FROM api_stat WHERE api NOT LIKE '%Synchronize%' AND api NOT LIKE '%Memcpy%'"
+        " AND api NOT LIKE '%Launch%' ORDER BY max_ns DESC, api LIMIT 1");
+    if (!longest.step() || longest.is_null(1) || longest.real(1) < kMuch * run_ns) return "";
+    return "; a single call, " + longest.text(0) + ", took " + duration_text(longest.real(1)) +
+           ", as the first of a process does, which sets the device up";
+}
+
 // Of another profiler, which times everything: the span is that of the GPU's operations.
 void doubt_short_use(const ReportSource& source, Wrongs& wrongs) {
     constexpr double kLittle = 0.05;  // of what was recorded
@@ -119,7 +130,8 @@ void doubt_short_use(const ReportSource& source, Wrongs& wrongs) {
     if (!used.step() || used.is_null(0) || used.real(0) >= kLittle * used.real(1)) return;
     wrongs.push_back({Grade::fair, "the GPU was used for " + duration_text(used.real(0)) + " of " +
                                        duration_text(used.real(1)) +
-                                       ": figures are of that time, which may be a start"});
+                                       ": figures are of that time, which may be a start" +
+                                       setting_up_text(source, used.real(1))});
 }
 
 void doubt_idle(const ReportSource& source, Wrongs& wrongs) {

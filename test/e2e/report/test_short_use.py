@@ -22,6 +22,7 @@ class ShortUse(cli.Case):
     def test_a_moment_of_a_long_start(self):
         said = self.report(300 * MS)
         self.assertRegex(said, r"the GPU was used for \d+ us of 300 ms: figures are of that time")
+        self.assertIn("; a single call, cudaHostAlloc, took 300 ms, as the first of a process does", said)
         self.assertIn("TRUST fair", said)
         self.assertNotIn("[small_kernels]", said)  # there are four
         self.assertNotIn("[launch_bound]", said)
@@ -30,6 +31,16 @@ class ShortUse(cli.Case):
         counts = [int(re.search(r"for ([\d,]+) launches", self.report(ms * MS, 24)).group(1).replace(",", ""))
                   for ms in (30, 300)]
         self.assertEqual(*counts)
+
+    def test_what_sets_up_the_device_is_long(self):
+        trace = kineto_made.Trace()
+        trace.kernel("vectorized_elementwise_kernel", 0, 20_000, 30_000)
+        trace.call("cudaHostAlloc", 100 * MS, 10 * MS)
+        trace.call("cudaFreeHost", 200 * MS, 10 * MS)
+        self.gpushim("import", "kineto", trace.write(self.folder / "t.json.gz"), "-o", self.folder / "run.db")
+        said = " ".join(self.gpushim("report", self.folder / "run.db").stdout.split())
+        self.assertIn("which may be a start", said)
+        self.assertNotIn("a single call", said)
 
     def test_the_first_launch_of_a_kernel_loads_its_code(self):
         """Of three launches of 500 us the second is of a kernel that was launched before."""
