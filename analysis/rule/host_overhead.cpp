@@ -14,7 +14,8 @@ std::optional<Finding> host_overhead(const Situation& run, const HostOverhead& i
             .value_or(0));
     Finding found;
     found.title = "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() + " while the host is " +
-                  is.where + " " + count_text(to_int64(launches)) + " launches";
+                  is.where + " " + count_text(to_int64(launches)) +
+                  (to_int64(launches) == 1 ? " launch" : " launches");
     found.try_it = run.advice({is.id});
     found.gain = run.what_if().without(is.causes, WhatIf::Left::kKernelGap);
     found.confidence = 0.8;

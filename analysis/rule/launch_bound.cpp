@@ -67,8 +67,8 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title =
         "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() + " for " +
-        count_text(to_int64(launches)) + " launches, " + count_text(to_int64(small)) +
-        " of them for small kernels" + inferred_text(inferred) +
+        count_text(to_int64(launches)) + (to_int64(launches) == 1 ? " launch, " : " launches, ") +
+        count_text(to_int64(small)) + " of them for small kernels" + inferred_text(inferred) +
         unresolved_text(what_if.mean_ns([&](const GpuInStep& gpu) { return unresolved_ns(gpu, causes); }),
                         idle_ns);
     found.try_it = run.advice({"launch_bound"});

@@ -99,11 +99,13 @@ TEST_CASE("a few launches without steps are nothing that comes again and again",
         RunRows run;
         run.rank(0, steps).steps(0, {.ran = {{kCompute, 10 * kMs}}, .idle = {{"launch_bound", 10 * kMs}}}, 1);
         run.add("launch_stat", {{"gpu_id", int64_t{0}}, {"count", launches}});
-        return run.look("launch_bound").has_value();
+        const auto finding = run.look("launch_bound");
+        return finding ? finding->title : "";
     };
-    CHECK(!found(2, "none"));
-    CHECK(found(40, "none"));
-    CHECK(found(2, "gpushim_step"));
+    CHECK(found(2, "none").empty());
+    CHECK(!found(40, "none").empty());
+    CHECK(found(2, "gpushim_step").find(" for 2 launches, 0 of them for small kernels") != std::string::npos);
+    CHECK(found(1, "gpushim_step").find(" for 1 launch, 0 of them for small kernels") != std::string::npos);
 }
 
 // Where all of a program is one call of a trainer, its own line tells nothing.
