@@ -32,8 +32,11 @@ struct Load {
         int64_t start_ns = 20 * i + ahead_ns + (noise >> 29);
         if (is_regular && to == 0) start_ns = compute_ns = std::max(start_ns, compute_ns) + 1;
         DeviceOp& op = order.add(to, start_ns);
-        op = {start_ns, start_ns + length_ns, 0,     0,     noise >> 28, 0, 0, 0, 0,
-              0,        kTypes[to],           false, false, false};
+        op = {};
+        op.start_ns = start_ns;
+        op.end_ns = start_ns + length_ns;
+        op.wait_ns = noise >> 28;
+        op.type = kTypes[to];
         if (to == 0) compute_ns = op.end_ns;
     }
 };

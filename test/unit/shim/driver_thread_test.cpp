@@ -80,11 +80,15 @@ TEST_CASE("a driver that does not answer does not hold a fork up for long", "[dr
 TEST_CASE("a driver that computes is waited for, one that stands still is not", "[driver_thread]") {
     start_driver_thread();
     constexpr auto compute = [](void*) {
+        begun = true;
         const int64_t from_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         while (clock_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns < 100 * kMillisecond) {
         }
     };
+    begun = false;
     REQUIRE(give_to_driver_thread(compute, nullptr));
+    // Its code may have to be read first, and a thread that waits for that stands still.
+    while (!begun) usleep(100);
     CHECK(wait_for_driver_thread(kUnlessShortOfAProcessor));
     static std::atomic<uint32_t> answered = 0;
     constexpr auto stand_still = [](void*) {
