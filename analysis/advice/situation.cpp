@@ -118,24 +118,11 @@ class Stretches {
     double all_ns_ = 0, early_ns_ = 0, open_ns_ = 0, squares_ = 0;
 };
 
-// In the only step: a hundred times or more, each as long as the longest. A start is less even.
-bool comes_again(const WhatIf& steps, Causes causes) {
-    constexpr double kTimes = 100;
-    bool again = false;
-    steps.mean_ns([&](const GpuInStep& step) {
-        for (const IdlePart& part : step.idle)
-            again |= causes.has(part.cause) && part.longest_ns > 0 && part.pieces >= kTimes &&
-                     static_cast<double>(part.ns) >= kTimes * static_cast<double>(part.longest_ns);
-        return 0.0;
-    });
-    return again;
-}
-
 }  // namespace
 
 bool Situation::may_be_start(Causes causes) const {
     constexpr int64_t kFifth = 5;
-    if (has_steps()) return what_if_.steps() < 2 && !comes_again(what_if_, causes);
+    if (has_steps()) return what_if_.steps() < 2;
     std::map<int64_t, int64_t> slices;
     for (const GpuInStep& slice : basis_.rows())
         slices[slice.gpu_id] = std::max(slices[slice.gpu_id], slice.step);

@@ -82,12 +82,6 @@ TEST_CASE("what the only step loads or makes may be the start", "[rule][rule_one
         const Finding each = idle_share(cause, 0.8).look(rule).value();
         CHECK(each.heading == nullptr);
         CHECK(each.try_it.find("after a warm-up") == std::string::npos);
-        for (const int64_t pieces : {99, 100}) {  // alike, in that step
-            RunRows often;
-            often.rank(0).steps(
-                0, {.ran = {{kCompute, 4 * kMs}}, .idle = {{cause, 19'800 * kUs}}, .pieces = pieces}, 1);
-            CHECK((often.look(rule).value().heading == nullptr) == (pieces == 100));
-        }
     }
 }
 
