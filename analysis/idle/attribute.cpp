@@ -132,8 +132,7 @@ class Question {
     // Up to where N began: a call may wait for N itself.
     Cause cause_of_launch() const {
         const int64_t in_call_ns = std::min(launched_ns_, gap_.until_ns) - next_.launch_enter_ns;
-        const int64_t slow_ns = next_.is_first_launch ? kSlowFirstNs : kSlowNs;
-        return !next_.is_copy_h2d && in_call_ns >= slow_ns ? Cause::slow_call : Cause::launch_call;
+        return !next_.is_copy_h2d && in_call_ns >= kSlowNs ? Cause::slow_call : Cause::launch_call;
     }
 
     // Where nothing was told, the calls around it say so.

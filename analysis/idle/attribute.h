@@ -36,7 +36,6 @@ struct Next {
     bool same_process = true;
     bool launched_before = false;  // the recording began: when is not known, but it was in the queue
     bool is_later_node = false;    // of a graph of which another operation began before
-    bool is_first_launch = false;  // of its kernel, as far as was recorded
     bool is_page = false;          // of managed memory, which moved because something touched it
     int64_t likely_ns = 0;         // its start, by the host's clock, is within this; 0: not known
 };

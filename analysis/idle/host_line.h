@@ -60,8 +60,6 @@ constexpr int64_t kOperatorWorkNs = 1'000'000;
 // millisecond: what takes so long loads code, which drivers do when it is first launched, sets the device up,
 // or is a large graph, or waits for a lock or a processor.
 constexpr int64_t kSlowNs = 2'000'000;
-// The first launch of a kernel that takes so long loads its code: others take 3 to 20 us.
-constexpr int64_t kSlowFirstNs = 100'000;
 
 struct HostCall {
     What what;  // not what a gap row says

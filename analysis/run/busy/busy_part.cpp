@@ -1,7 +1,6 @@
 #include "busy_part.h"
 
 #include "busy_rows.h"
-#include "first_launches.h"
 #include "host_calls.h"
 #include "input_copies.h"
 
@@ -14,7 +13,7 @@ constexpr size_t kSettleEvery = 64;  // calls
 class BusyPart : public Part {
   public:
     explicit BusyPart(const TraceFacts& facts)
-        : facts_(facts), host_(facts), dependencies_(facts), inputs_(facts), first_launches_(facts) {
+        : facts_(facts), host_(facts), dependencies_(facts), inputs_(facts) {
         std::vector<size_t> streams(facts.gpus.size());
         for (const int32_t gpu : facts.gpu_of_lane)
             stream_of_lane_.push_back(gpu < 0 ? 0 : streams[static_cast<size_t>(gpu)]++);
@@ -27,10 +26,7 @@ class BusyPart : public Part {
     }
 
     bool wants_chains() const override { return true; }
-    void see(const Call& call) override {
-        inputs_.see(call);
-        first_launches_.see(call);
-    }
+    void see(const Call& call) override { inputs_.see(call); }
     void begin(const TimedPiece& piece) override;
     void take(const Call& call, bool before) override;
     void behind(const Call& call) override;
@@ -58,7 +54,6 @@ class BusyPart : public Part {
     HostCalls host_;
     Dependencies dependencies_;
     InputCopies inputs_;
-    FirstLaunches first_launches_;
     std::vector<size_t> stream_of_lane_;  // among those of its GPU
     std::vector<GpuSweep> sweeps_;        // by GPU
     int64_t earliest_ask_ns_ = 0;         // so long before a gap the host may be asked
@@ -155,7 +150,7 @@ void BusyPart::operation(const Call& call, GpuSweep* sweep, uint32_t thread) {
     const Dependency dependency = dependencies_.operation(call);
     if (sweep == nullptr || !call.timed) return;
     sweep->add(stream_of_lane_[static_cast<size_t>(call.lane)], call, thread, dependency,
-               {facts_.is_later_node(call), first_launches_.has(call)});
+               facts_.is_later_node(call));
 }
 
 void BusyPart::settle(int64_t until_ns) {

@@ -51,7 +51,7 @@ void GpuSweep::Untimed::add_to(UnionBySegment& sum, int64_t until_ns) {
 }
 
 void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency,
-                   Launch launch) {
+                   bool is_later_node) {
     const DeviceTimes& times = call.times;
     // Clocks that disagree may say that it began before it was asked for. What is settled stays as it is.
     early_ += times.start_ns < settled_ns_;
@@ -71,8 +71,7 @@ void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Depen
     op.type = call.type;
     op.waits = dependency.any();
     op.launched_before = launched_before(stream, call);
-    op.is_later_node = launch.is_later_node;
-    op.is_first_launch = launch.is_first_of_kernel;
+    op.is_later_node = is_later_node;
     op.is_page = TraceFacts::is_migration(call);
     if (op.waits) dependencies_.emplace(op.enter_ns, dependency);
 }
@@ -118,7 +117,6 @@ void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
          .waits_for = waits,
          .launched_before = op.launched_before,
          .is_later_node = op.is_later_node,
-         .is_first_launch = op.is_first_launch,
          .is_page = op.is_page,
          .likely_ns = std::max(op.likely_ns(op.start_before_ns), op.likely_ns(op.start_after_ns))}};
     gaps_->add(operation);

@@ -45,11 +45,9 @@ class GpuSweep {
 
     void begin(Interval known, std::span<const WholeStep> steps, TimedSpan::Untimed untimed);
     bool is_known() const { return !segments_.empty(); }
-    struct Launch {
-        bool is_later_node = false, is_first_of_kernel = false;
-    };
     // An operation of the piece, or behind it, with device times, in order of enter.
-    void add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency, Launch launch);
+    void add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency,
+             bool is_later_node);
     void launch(const Call& call, What what, int64_t between_ns) { launches_.add(call, what, between_ns); }
     // All launches entered before then were given. `threads`: by the
     // number of `add`

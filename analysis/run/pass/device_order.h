@@ -21,7 +21,6 @@ struct DeviceOp {
     bool launched_before : 1;  // the recording began
     bool is_later_node : 1;    // of a graph
     bool is_page : 1;          // of managed memory
-    bool is_first_launch : 1;  // of its kernel
     uint16_t likely_steps = 0;
 
     // How far off its times likely are, in 95 of 100 cases: rounded up, and no further than the bounds allow.

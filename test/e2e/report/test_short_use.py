@@ -3,7 +3,6 @@ import re
 import unittest
 
 import cli
-import exporting
 import kineto_made
 
 MS = 1_000_000
@@ -41,19 +40,6 @@ class ShortUse(cli.Case):
         said = " ".join(self.gpushim("report", self.folder / "run.db").stdout.split())
         self.assertIn("which may be a start", said)
         self.assertNotIn("a single call", said)
-
-    def test_the_first_launch_of_a_kernel_loads_its_code(self):
-        """Of three launches of 500 us the second is of a kernel that was launched before."""
-        trace = kineto_made.Trace()
-        for number, name in enumerate(("saxpy", "saxpy", "copy")):
-            at = number * MS
-            launch = trace.call("cudaLaunchKernel", at + 5_000, 500_000)
-            trace.operation("kernel", name, at + 510_000, 480_000, 7, launch, grid=[8, 2, 1],
-                            block=[128, 1, 1])
-        self.gpushim("import", "kineto", trace.write(self.folder / "t.json.gz"), "-o", self.folder / "run.db")
-        idle = dict(exporting.rows(self.folder / "run.db", "SELECT cause, sum(ns) FROM gap GROUP BY 1"))
-        self.assertAlmostEqual(idle["slow_call"], 2 * 497_000, delta=10_000)
-        self.assertAlmostEqual(idle["launch_call"], 497_000, delta=10_000)
 
     def test_most_of_what_was_recorded(self):
         self.assertNotIn("the GPU was used for", self.report(0))

@@ -12,7 +12,7 @@ namespace {
 
 DeviceOp op(int64_t start_ns, int64_t end_ns, OperationClass type = OperationClass::compute,
             int64_t wait_ns = kNotRecorded) {
-    return {start_ns, end_ns, 0, 0, wait_ns, 0, 0, 0, 0, 0, type, false, false, false, false, false};
+    return {start_ns, end_ns, 0, 0, wait_ns, 0, 0, 0, 0, 0, type, false, false, false, false};
 }
 
 std::string rows(ActivitySweep& sweep) {

@@ -95,12 +95,6 @@ TEST_CASE("a launch that takes as long as no launch does is a slow call", "[idle
     CHECK(scene.pieces() == Pieces{is(Cause::host_unknown, 100, 110), is(Cause::slow_call, 110, 2145)});
     scene.gap_before(100, 2100, 105, 2140);  // 1995 us up to its start: it waits for the kernel itself
     CHECK(scene.pieces() == Pieces{is(Cause::host_unknown, 100, 110), is(Cause::launch_call, 110, 2100)});
-    for (const int64_t us : {99, 100}) {  // the first launch of a kernel
-        scene.gap_before(100, 110 + us, 105, 105 + us);
-        CHECK(scene.pieces().back() == is(Cause::launch_call, 110, 110 + us));
-        scene.gap.next->is_first_launch = true;
-        CHECK(scene.pieces().back() == is(us < 100 ? Cause::launch_call : Cause::slow_call, 110, 110 + us));
-    }
     scene.gap_before(100, 2145, 105, 2140);
     scene.gap.next->is_copy_h2d = true;
     CHECK(scene.pieces() == Pieces{is(Cause::host_unknown, 100, 110), is(Cause::launch_call, 110, 2145)});
