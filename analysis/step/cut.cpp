@@ -235,14 +235,27 @@ void sign(const TokenSource& source, std::vector<Step>& steps) {
     while (at < steps.size()) close();
 }
 
+// Those behind the warm-up become shorter and shorter.
+bool shrink(const std::vector<Step>& steps) {
+    constexpr double kMuch = 1.5;  // the first third against the last
+    std::vector<int64_t> lengths;
+    for (const Step& step : steps)
+        if (!step.is_warm_up && !step.is_left_out) lengths.push_back(step.length_ns());
+    const auto third = static_cast<std::ptrdiff_t>(lengths.size() / 3);
+    if (third == 0) return false;
+    std::vector<int64_t> first(lengths.begin(), lengths.begin() + third),
+        last(lengths.end() - third, lengths.end());
+    return static_cast<double>(median(first)) >= kMuch * static_cast<double>(median(last));
+}
+
 // A solver whose problem shrinks has long steps first: so many warm nothing up. What loads code does.
 void unmark_what_shrinks(std::vector<Step>& steps) {
     constexpr size_t kMost = 10, kOneIn = 10;
     const auto is_slow = [](const Step& step) { return step.is_warm_up && !step.has_load; };
     const auto slow = static_cast<size_t>(std::count_if(steps.begin(), steps.end(), is_slow));
-    if (slow <= std::max(kMost, steps.size() / kOneIn)) return;
-    const auto first = std::find_if(steps.begin(), steps.end(), is_slow);
-    std::for_each(first, steps.end(), [](Step& step) { step.is_warm_up = false; });
+    if (slow <= std::max(kMost, steps.size() / kOneIn) || !shrink(steps)) return;
+    for (Step& step : steps)
+        if (is_slow(step)) step.is_warm_up = false;
 }
 
 // Where all would be of warm-up there is nothing that they warm up for.

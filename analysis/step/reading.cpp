@@ -14,8 +14,8 @@ constexpr double kAlike = 0.40;   // of the launches two micro-steps have in com
 constexpr double kNearlyAll = 0.98;  // of the pieces have what makes each a step
 
 // Each has a batch and its updates, and most of what the one before it has: every n-th has an evaluation in
-// it, which no copy begins. Or every second one updates another model, too, as an actor that learns half as
-// often as its critics.
+// it, which no copy begins and which has no gradients; two models that are trained in turn differ in these.
+// Or every second one updates another model, too, as an actor that learns half as often as its critics.
 // Where one learns more rarely, the round of all may be what people call a step.
 bool is_each_a_batch_with_updates(const Reading& reading) {
     constexpr double kMostlyAlike = 0.7;
@@ -24,7 +24,8 @@ bool is_each_a_batch_with_updates(const Reading& reading) {
     const bool has_more =
         trial.share_contained() >= kNearlyAll && trial.share_of_copies_in_common() >= kNearlyAll;
     if (trial.share_with_usual_updates() >= kNearlyAll)
-        return has_more || trial.share_in_common() >= kMostlyAlike;
+        return (has_more && trial.share_of_gradients_in_common() >= kNearlyAll) ||
+               trial.share_in_common() >= kMostlyAlike;
     return has_more && reading.lag == 2 && trial.share_with_updates() >= kNearlyAll;
 }
 
@@ -119,7 +120,7 @@ bool updates_tell(const Reading& reading) {
     const Trial& trial = *reading.trial;
     // Of micro-steps only some have the update, and all have gradients.
     if (reading.merge_by == MergeBy::optimizer)
-        return trial.updates() > 0 && trial.share_that_train_between() >= kMostly;
+        return trial.updates() > 0 && (trial.share_that_train_between() >= kMostly || trial.trains_in_rows());
     const double one = trial.share_with_usual_updates_between();
     return reading.micro_steps == 1 && trial.share_that_train() >= kSome &&
            (one >= kMostly || trial.trains_in_rows()) &&

@@ -100,6 +100,8 @@ void Trial::compare_lengths(const Tally& piece) {
     in_larger_ += larger;
     copies_apart_ += static_cast<double>(std::abs(piece.copies - last_.copies));
     copies_in_larger_ += static_cast<double>(std::max(piece.copies, last_.copies));
+    gradients_apart_ += static_cast<double>(std::abs(piece.gradients - last_.gradients));
+    gradients_in_larger_ += static_cast<double>(std::max(piece.gradients, last_.gradients));
     in_smaller_ += static_cast<double>(std::min(piece.launches, last_.launches));
     if (larger > 0) alike_ += common / larger;
     const auto launches = static_cast<double>(piece.launches);
@@ -133,9 +135,9 @@ void Trial::explain(Recent& piece, size_t lag) {
 }
 
 bool Trial::trains_in_rows() const {
-    constexpr double kMost = 0.5;
-    return trained_ns_ >= kMost * between_ns_ &&
-           static_cast<double>(behind_one_that_trains_) >= kMost * that_train_;
+    constexpr double kMost = 0.5, kLong = 9;
+    const double rows = that_train_ - static_cast<double>(behind_one_that_trains_);
+    return that_train_ > 0 && trained_ns_ >= kMost * between_ns_ && that_train_ >= kLong * rows;
 }
 
 double Trial::launches_per_piece() const { return share(static_cast<double>(covered_launches())); }

@@ -69,7 +69,7 @@ class Trial {
         return static_cast<double>(usual_updates()) / between();
     }
     int64_t updates() const { return updates_; }
-    // Those that train take most of the time, and most of them come directly behind another one.
+    // Those that train take most of the time, and come many in a row: not a round of moves and updates.
     bool trains_in_rows() const;
     double likeness() const { return share(alike_); }  // of pieces to the one before
     double share_in_common() const { return in_common_ / std::max(1.0, in_larger_); }  // as that, of launches
@@ -77,6 +77,9 @@ class Trial {
     double share_contained() const { return in_common_ / std::max(1.0, in_smaller_); }
     // Of the copies of two pieces in a row those that both have.
     double share_of_copies_in_common() const { return 1 - copies_apart_ / std::max(1.0, copies_in_larger_); }
+    double share_of_gradients_in_common() const {
+        return 1 - gradients_apart_ / std::max(1.0, gradients_in_larger_);
+    }
     // Each has an update, of whichever model.
     double share_with_updates() const { return share(static_cast<double>(all_with_updates_)); }
     // Of the launches: in pieces that are nearly the one before them; and also as long.
@@ -126,7 +129,7 @@ class Trial {
     double trained_ns_ = 0, between_ns_ = 0, behind_ns_ = 0;
     // Launches, of each two pieces in a row.
     double in_common_ = 0, in_larger_ = 0, in_smaller_ = 0;
-    double copies_apart_ = 0, copies_in_larger_ = 0;
+    double copies_apart_ = 0, copies_in_larger_ = 0, gradients_apart_ = 0, gradients_in_larger_ = 0;
     double after_first_ = 0, near_ = 0, as_long_ = 0;  // launches
     CueDistance optimizers_, collectives_;
     std::array<Lag, kLags> lags_{};

@@ -191,6 +191,48 @@ TEST_CASE("more evaluations than steps leave a training of two models its steps"
     CHECK(find_steps(mostly.source(), {}).source == "none");
 }
 
+TEST_CASE("more evaluations than accumulated steps are left out, and count as evaluations",
+          "[step][update]") {
+    MadeRun run = with_two_threads();
+    for (int i = 0; i < 60; ++i) {
+        run.play("hklmnvBuBiBjps");
+        run.play("hklmnvBuBiBjpooos");
+        if (i % 10 == 9 && i < 59) run.repeat("hklmnvs", 40);
+    }
+    const Steps found = find_steps(run.source(), {});
+    REQUIRE(found.source == "detected");
+    CHECK(counted(found).size() == 60);
+    CHECK(evaluations(found) == 200);
+}
+
+TEST_CASE("turns of two models of which one learns from the other's gradients are no steps",
+          "[step][update]") {
+    for (const int critics : {1, 2}) {
+        MadeRun run = with_two_threads();
+        for (int i = 0; i < 100; ++i) {
+            run.repeat("hklmnBBo", critics);
+            run.play("hklmnxyBBBBooo");
+        }
+        CHECK(counted(find_steps(run.source(), {})).size() <= 100);
+    }
+}
+
+// Each round's tokens are written first, then it is learnt from them: moves are half of what the program
+// does.
+TEST_CASE("moves between a few updates are no evaluations", "[step][update]") {
+    for (const int updates : {3, 8}) {
+        MadeRun run = with_two_threads();
+        for (int i = 0; i < 30; ++i) {
+            run.repeat("hklmnes", 20);
+            for (int update = 0; update < updates; ++update)
+                run.play("hklmBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBos");
+        }
+        const Steps found = find_steps(run.source(), {});
+        CHECK(counted(found).size() <= 30);
+        CHECK(evaluations(found) == 0);
+    }
+}
+
 // An actor learns at every second step of its critics; a move of the player comes before each, or none.
 TEST_CASE("a model that learns at every second step of another one takes part in that", "[step][update]") {
     for (const char* const move : {"", "haes"})

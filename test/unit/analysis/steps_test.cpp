@@ -213,6 +213,22 @@ TEST_CASE("a solver whose problem shrinks warms nothing up", "[step]") {
     CHECK(warm_up("habbcLs ") == 1);  // what loads code does
 }
 
+TEST_CASE("many slow steps are warm-up where the others are alike", "[step]") {
+    const std::string slow = "habbcos " + std::string(32, ' '), usual = "habbcos   ";
+    MadeRun run;
+    run.repeat(slow.c_str(), 6);
+    SECTION("one behind the other") { run.repeat(slow.c_str(), 9); }
+    SECTION("one of them loads code") {
+        run.play(("habbcLs " + std::string(5000, ' ')).c_str());
+        run.repeat(slow.c_str(), 8);
+    }
+    run.repeat(usual.c_str(), 85);
+    const Steps found = detected(run);
+    REQUIRE(found.source == "detected");
+    CHECK(std::count_if(found.steps.begin(), found.steps.end(),
+                        [](const Step& step) { return step.is_warm_up; }) == 15);
+}
+
 TEST_CASE("a step just within 1.5 times the usual is not warm-up", "[step]") {
     MadeRun run;
     run.play("habbcos     ");  // 120 ns
