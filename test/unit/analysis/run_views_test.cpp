@@ -60,22 +60,28 @@ TEST_CASE("start-up and warm-up tell nothing of the steps that count", "[run_vie
 //  launched   |── all of it ──|
 //  ran                  |▒▒▒▒▒▒|0|1|2|   6 units before the steps, in each 2
 TEST_CASE("what GPUs did outside of steps counts as steps where no call tells", "[run_views]") {
-    const auto whole_steps = [](const std::string& outside, const std::string& in_last) {
+    const auto whole_steps = [](const std::string& outside, const std::string& last,
+                                const std::string& before = "600", const std::string& timed_share = "1") {
         Run run;
         run.also(
             "step (rank_id, step, number, begin_ns, dur_ns) VALUES (7, 0, 1, 600, 200), (7, 1, 2, 800, 200),"
             " (7, 2, 3, 1000, 200)");
-        run.also(
-            "gpu_step (gpu_id, step, busy_high_ns, operations) VALUES (20, -1, 600, 50), (20, 0, 200, 5),"
-            " (20, 1, 200, 5), (20, 2, 200, " +
-            in_last + ")");
+        run.also("gpu_step (gpu_id, step, busy_low_ns, busy_high_ns, operations) VALUES (20, -1, " + before +
+                 ", " + before + ", 50), (20, 0, 200, 200, 5), (20, 1, 200, 200, 5), (20, 2, " + last + ")");
         run.insert("UPDATE rank SET steps_source = 'ranges', outside_steps = " + outside);
+        run.insert("UPDATE gpu SET timed_share = " + timed_share);
         run.finish();
         return run.ask("SELECT whole_steps FROM v_run_steps");
     };
-    CHECK(whole_steps("NULL", "0") == "6.0");
-    CHECK(whole_steps("NULL", "5") == "3.0");  // a start-up, perhaps
-    CHECK(whole_steps("1", "0") == "4.0");
+    const std::string late = "200, 200, 0", empty = "0, 0, 0";
+    CHECK(whole_steps("NULL", late) == "6.0");
+    CHECK(whole_steps("NULL", late, "200") == "4.0");
+    CHECK(whole_steps("NULL", late, "900000") == "6.0");  // most of it is a start
+    CHECK(whole_steps("NULL", "200, 200, 5") == "3.0");   // a start-up, perhaps
+    CHECK(whole_steps("NULL", empty) == "3.0");           // nothing ran in it
+    CHECK(whole_steps("NULL", late, "600", "0.15") == "3.0");
+    CHECK(whole_steps("NULL", late, "600", "NULL") == "3.0");
+    CHECK(whole_steps("1", late) == "4.0");
 }
 
 // 334351, 336623 and 491302 ns: a published report of nsys says that they spread by 89967.0.

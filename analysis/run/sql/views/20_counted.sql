@@ -19,8 +19,9 @@ WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or no
 -- NULL: not known. What stands before the first mark or behind the last may be a step, too: `steps` has one
 -- for both; `whole_steps`, which totals of the run are divided by, has those in which enough was launched.
 -- An evaluation is no step, but what it launched is in totals: it counts there as so many steps as it is
--- long. Where GPUs run a step long after it was launched, calls do not tell how much is outside of steps: how
--- long GPUs worked there does.
+-- long. Where GPUs work through a step in which nothing was launched, they run steps long after their
+-- launches, which then do not tell how much is outside of steps: how long GPUs worked there does, in a run
+-- that was timed throughout. It is no more than all steps: the rest is a start.
 CREATE VIEW v_run_steps AS
 WITH usual AS (
   SELECT rank_id, avg(dur_ns) AS dur_ns FROM step WHERE coalesce(left_out, 0) = 0 GROUP BY rank_id),
@@ -32,10 +33,13 @@ recorded AS (
   FROM v_recorded_step s JOIN rank a ON a.rank_id = s.rank_id LEFT JOIN usual u ON u.rank_id = s.rank_id
   GROUP BY s.rank_id),
 worked AS (
-  SELECT u.rank_id, total(iif(g.step < 0, g.busy_high_ns, 0)) * count(DISTINCT iif(g.step >= 0, g.step, NULL))
-    / nullif(total(iif(g.step >= 0, g.busy_high_ns, 0)), 0) AS outside_steps
+  SELECT u.rank_id, min(count(DISTINCT iif(g.step >= 0, g.step, NULL)),
+      total(iif(g.step < 0, g.busy_high_ns, 0)) * count(DISTINCT iif(g.step >= 0, g.step, NULL))
+      / nullif(total(iif(g.step >= 0, g.busy_high_ns, 0)), 0)) AS outside_steps
   FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id GROUP BY u.rank_id
-  HAVING min(iif(g.step >= 0, g.operations, NULL)) = 0)
+  HAVING max(g.step >= 0 AND g.operations = 0 AND g.busy_low_ns > 0) = 1 AND min(u.timed_share) >= 0.999
+    AND NOT EXISTS (SELECT 1 FROM step s
+      WHERE s.rank_id = u.rank_id AND s.why = 'not recorded, or not all of it'))
 SELECT r.rank_id, iif(coalesce(r.rows_gone, 0) = 0, n.steps, m.steps) AS steps,
   iif(coalesce(r.rows_gone, 0) = 0, n.whole_steps + coalesce(r.outside_steps, w.outside_steps, 0), m.steps)
     AS whole_steps
