@@ -11,6 +11,7 @@
 #include "../report/step_figures.h"
 #include "../text/units.h"
 #include "../to_int64.h"
+#include "compared.h"
 #include "figures.h"
 
 namespace gpushim::analysis {
@@ -106,10 +107,9 @@ Card idle_card(const PageInput& input) {
 bool communicates(const PageInput& input) { return !input.of("collectives").items().empty(); }
 
 MaybeCard allreduce_card(const PageInput& input) {
-    if (input.is_alone() || !communicates(input)) return {};
+    if (input.is_alone() || !reduces(input)) return {};
     const Json& check = input.of("allreduce_check");
     const auto measured = check["measured_ns"].amount();
-    if (!measured && check["bytes_per_step"].is_null()) return {};  // what is there is no reduction
     if (!measured) return Card{"AllReduce per step", "not recorded", why_of(check, "measured_ns")};
     const auto times = times_of(check["measured_ns"], check["expected_ns"]);
     const std::string words =
@@ -122,9 +122,8 @@ MaybeCard straggler_card(const PageInput& input) {
     if (input.is_alone() || !communicates(input)) return {};
     const Json& skew = input.of("skew");
     const Json& straggler = skew["straggler"];
-    // Where no ranks could be compared that there is none is not known either.
     if (straggler.is_null())
-        return Card{"Straggler", skew["lost_gpu_ns"].is_null() ? "not known" : "none found",
+        return Card{"Straggler", compares_ranks(input) ? "none found" : "not known",
                     why_of(skew, "straggler")};
     const std::string cause = straggler["cause"].words();
     return Card{"Straggler", rank_of(straggler),

@@ -8,6 +8,7 @@
 #include "../chart/table.h"
 #include "../report/gpu_label.h"
 #include "../text/units.h"
+#include "compared.h"
 #include "figures.h"
 #include "part.h"
 #include "time_parts.h"
@@ -154,17 +155,21 @@ std::string rule_of(const std::vector<OfGpu>& gpus, const Columns& columns) {
 Markup skew_of(const PageInput& input) {
     const Json& skew = input.of("skew");
     const Json& straggler = skew["straggler"];
-    std::string text = (skew["lost_gpu_ns"].is_null() ? "Which rank holds the others back is not known: "
-                                                      : "No rank was found that holds the others back: ") +
-                       why_of(skew, "straggler") + ".";
-    if (!straggler.is_null()) {
+    std::string text;
+    if (straggler.is_null() && is_one_rank(input)) {
+        // Nobody is held back by anybody.
+    } else if (straggler.is_null()) {
+        text = (compares_ranks(input) ? "No rank was found that holds the others back: "
+                                      : "Which rank holds the others back is not known: ") +
+               why_of(skew, "straggler") + ".";
+    } else {
         const std::string cause = straggler["cause"].words();
         text = "If " + rank_of(straggler) + " were as fast as the others, each step would be " +
                saved_of(straggler) + " shorter. Cause: " + (cause.empty() ? "unattributed" : cause) + ".";
     }
     if (!skew["stagger_p50_ns"].is_null())
         text += " GPUs start " + duration_of(skew["stagger_p50_ns"]) + " apart (median).";
-    return paragraph(text);
+    return text.empty() ? Markup() : paragraph(text);
 }
 
 bool is_known(const OfGpu& gpu) { return std::isfinite(most_of(gpu.own)); }

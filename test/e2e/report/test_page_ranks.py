@@ -75,12 +75,21 @@ class AsText(Ranks):
         self.assertTrue([words for words in titles if words.endswith("\ncollective: allreduce, 4.00 MB")])
 
     def test_where_nothing_is_reduced_there_is_no_card_of_it(self):
-        self.gpushim("analyze", *self.trained(), "-o", self.folder / "run.db")
-        card = "<dt>AllReduce per step</dt>"
-        self.assertIn(card, self.page_of(self.folder / "run.db"))
-        exporting.change(self.folder / "run.db", "UPDATE allreduce_check SET params_implied = NULL,"
-                         " bytes_per_step = NULL, measured_ns = NULL, expected_ns = NULL, why = 'nothing'")
-        self.assertNotIn(card, self.page_of(self.folder / "run.db"))
+        run, card = self.folder / "run.db", "<dt>AllReduce per step</dt><dd"
+        self.gpushim("analyze", *self.trained(), "-o", run)
+        self.assertIn(card, self.page_of(run))
+        exporting.change(run, "UPDATE allreduce_check SET params_implied = NULL, bytes_per_step = NULL,"
+                              " measured_ns = NULL, expected_ns = NULL, why = 'nobody knows how much'")
+        untold = card + ' class="figure">not recorded</dd><dd[^>]*>nobody knows how'
+        self.assertRegex(self.page_of(run), untold)
+        exporting.change(run, "UPDATE OR REPLACE collective_stat SET op = 'broadcast'")
+        self.assertNotIn(card, self.page_of(run))
+
+    def test_a_rank_that_is_late_in_too_few_steps_is_not_known_to_be_one(self):
+        trained.train(self.folder / "t", 4, "--slow-rank", 2, steps=5)
+        text = self.page_of(*self.folder.glob("t/*.db"))
+        self.assertIn('<dt>Straggler</dt><dd class="figure">not known</dd>', text)
+        self.assertIn("Which rank holds the others back is not known: rank 2 has most own work", text)
 
     def test_hosts_that_never_met_are_said_to_be_placed_by_wall_clocks(self):
         traces = self.trained(3)
