@@ -110,15 +110,15 @@ void doubt_parts(const ReportSource& source, Wrongs& wrongs) {
                           "of one, such as a layer"});
 }
 
-// A process's first call of CUDA takes 0.1 to 0.5 s, whichever it is: most of what a short program takes.
-std::string setting_up_text(const ReportSource& source, double run_ns) {
+// A process's first call of CUDA sets the device up, whichever it is: 0.1 to 0.5 s, most of what a short
+// program takes. Whether this one was the first is not known here.
+std::string longest_call_text(const ReportSource& source, double run_ns) {
     constexpr double kMuch = 0.2;  // of what was recorded
     Query longest = source.run.prepare(
         "SELECT api, max_ns FROM api_stat WHERE api NOT LIKE '%Synchronize%' AND api NOT LIKE '%Memcpy%'"
         " AND api NOT LIKE '%Launch%' ORDER BY max_ns DESC, api LIMIT 1");
     if (!longest.step() || longest.is_null(1) || longest.real(1) < kMuch * run_ns) return "";
-    return "; a single call, " + longest.text(0) + ", took " + duration_text(longest.real(1)) +
-           ", as the first of a process does, which sets the device up";
+    return "; a single call, " + longest.text(0) + ", took " + duration_text(longest.real(1));
 }
 
 // Of another profiler, which times everything: the span is that of the GPU's operations.
@@ -131,7 +131,7 @@ void doubt_short_use(const ReportSource& source, Wrongs& wrongs) {
     wrongs.push_back({Grade::fair, "the GPU was used for " + duration_text(used.real(0)) + " of " +
                                        duration_text(used.real(1)) +
                                        ": figures are of that time, which may be a start" +
-                                       setting_up_text(source, used.real(1))});
+                                       longest_call_text(source, used.real(1))});
 }
 
 void doubt_idle(const ReportSource& source, Wrongs& wrongs) {

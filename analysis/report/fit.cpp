@@ -21,20 +21,20 @@ void cut(Table& table, size_t rows) {
     table.rows.resize(rows + 1);
 }
 
-// What a row is called, and its last figure: "aten::addmm backward 6.9 %".
+// What a row is called, and its figure: "aten::addmm backward 345 us".
 std::string words_of(const Table& table, const std::vector<std::string>& row) {
     std::string text;
-    for (size_t i = 0; i + 1 < row.size(); ++i)
+    for (size_t i = 0; i < row.size(); ++i)
         if (table.alignment[i] == 'l' && row[i] != "-")
             text += shortened(for_terminal(row[i]), kWidestName) + " ";
-    return text + row.back();
+    return text + row[table.figure];
 }
 
 Line as_words(Table table) {
     cut(table, kWords);
     std::string text = table.rows[0][0];
     text.resize(std::max(text.size() + 1, kIndent), ' ');
-    text += table.rows[0].back() + ": ";
+    text += table.rows[0][table.figure] + ": ";
     for (size_t i = 1; i < table.rows.size(); ++i)
         text += (i > 1 ? ", " : "") + words_of(table, table.rows[i]);
     if (const std::string rest = rest_of(table); !rest.empty()) text += ", " + rest;

@@ -101,6 +101,7 @@ void write_table(const char* heading, const ReportSource& source, const std::vec
     Table& last = report.table("llrrr", std::move(table), kMostRows);
     last.least = kFewestRows;
     last.may_be_words = true;
+    last.figure = 3;
 }
 
 void write(const ReportSource& source, Report& report) {

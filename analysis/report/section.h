@@ -28,6 +28,7 @@ struct Table {
     // stays.
     size_t least = 0;
     bool may_be_words = false;
+    size_t figure = 0;  // the column whose figures these words have
 };
 
 struct Report {

@@ -182,6 +182,21 @@ class Kineto(importing.Import):
         self.assertRegex(text, r"MODULES .*\n +Linear +forward +1 +50.0 us +50.0 %")
         self.assertRegex(text, r"ON THE GPU .*\n +tail +1 +2 +2 +20.0 us +30.0 us +10.0 us")
 
+    def test_a_report_of_a_profile_is_as_long_as_people_read(self):
+        """Three operators and two modules are words where there is much else; --all has each in a row."""
+        trace, pid, tid = kineto_made.Trace(), kineto_made.PID, kineto_made.TID
+        for i in range(12):
+            at = 1_000_000 * (i + 1)
+            trace.add("python_function", f"nn.Module: Layer{i}_0", at, 100_000, pid, tid)
+            trace.add("user_annotation", f"range {i:c}", at, 100_000, pid, tid)
+            trace.add("cpu_op", f"aten::op{i}", at + 10_000, 80_000, pid, tid)
+            trace.kernel(f"kernel_{i}", at + 20_000, at + 40_000, 50_000 + i)
+        self.imported(trace.write(self.folder / "t.json.gz"))
+        report, whole = (self.gpushim("report", self.folder / "run.db", *words).stdout.splitlines()
+                         for words in ((), ("--all",)))
+        self.assertLessEqual(len(report), 60)
+        self.assertGreater(len(whole), 60)
+
     def test_collectives_say_what_their_arguments_say(self):
         self.imported(self.small(1).write(self.folder / "t.json.gz"))
         self.assertEqual(self.rows("SELECT a.name, c.seq, c.count, c.dtype, c.bytes, m.rank, m.ranks, "
