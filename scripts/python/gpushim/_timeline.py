@@ -108,10 +108,11 @@ def _ranges(rows: Rows, step: Any, near_ns: float) -> Iterable[Tuple[str, List[S
         if lane == len(lanes):
             lanes.append([])
         lanes[lane].append(Span(begin_ns, begin_ns + row["dur_ns"], "range", row["name"]))
+    none: List[List[Span]] = []
     longest = max(threads.values(), key=lambda lanes: sum(span.end_ns - span.begin_ns for span in lanes[0]),
-                  default=[])
-    for nth, lane in enumerate(longest[:MOST_LANES]):
-        yield f"{step['rank']}, ranges" if nth == 0 else "", _merged(lane, near_ns)
+                  default=none)
+    for nth, spans in enumerate(longest[:MOST_LANES]):
+        yield f"{step['rank']}, ranges" if nth == 0 else "", _merged(spans, near_ns)
 
 
 def _merged(spans: List[Span], near_ns: float) -> List[Span]:

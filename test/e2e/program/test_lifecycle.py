@@ -1,5 +1,6 @@
 """How a traced program begins, forks and ends: its results are those without the shim, and its trace is
 whole."""
+import collections
 import signal
 import subprocess
 import time
@@ -143,12 +144,15 @@ class Threads(LifecycleCase):
         self.assertEqual(self.copies(), 7)
 
     def test_threads_of_ours_are_the_writer_and_those_for_the_driver_and_nvml(self):
-        done = box.run([self.host(), "tasks"], {**preload.variables(self.folder), **preload.QUICK})
-        alone = box.run([self.host(), "tasks"], preload.QUICK)
-        words = done.stdout.split()
-        for ours in ("gpushim", "gpushim", "gpushim-nvml"):
-            words.remove(ours)
-        self.assertEqual(words, alone.stdout.split())
+        alone = box.run([self.host(), "tasks"], preload.QUICK).stdout.split()
+        ours = collections.Counter(("gpushim", "gpushim", "gpushim-nvml"))
+        for _ in range(10):  # on a busy machine the program may be over before all of them are there
+            done = box.run([self.host(), "tasks"], {**preload.variables(self.folder), **preload.QUICK})
+            more = collections.Counter(done.stdout.split()) - collections.Counter(alone)
+            self.assertLessEqual(more - ours, collections.Counter())
+            if more == ours:
+                break
+        self.assertEqual(more, ours)
 
 
 class Results(LifecycleCase):

@@ -143,11 +143,14 @@ class SharedDescriptors(LifecycleCase):
         """Everything was in the trace, and nothing comes any more."""
         for way in ("closes_at_the_end", "closes_and_leaves_a_thread"):
             with self.subTest(way=way):
-                for path in self.folder.iterdir():
-                    path.unlink()
-                done = self.refused(way, "2500")
-                files = list(self.folder.glob("host.*"))
-                self.assertEqual({path.read_bytes() for path in files}, {b"mine"})
+                for _ in range(5):  # on a busy machine it may be over before it is seen
+                    for path in self.folder.iterdir():
+                        path.unlink()
+                    done = self.refused(way, "2500")
+                    files = list(self.folder.glob("host.*"))
+                    self.assertEqual({path.read_bytes() for path in files}, {b"mine"})
+                    if done.stderr:
+                        break
                 self.assertIn("closed the files", done.stderr)
                 self.recover()
                 self.assertEqual(self.copies(), COPIES)

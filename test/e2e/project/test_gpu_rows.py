@@ -106,10 +106,15 @@ class GpuRows(preload.PreloadCase):
         row = importlib.import_module("cupti")
         for knobs, said in (({"GPUSIM_CUPTI_DROP": "10"}, r"kernel short__2us: 4\d\d by us, 500 by them"),
                             ({"GPUSIM_FAIL": "cuptiSubscribe_v2:1:39"}, "not to be had: another profiler")):
-            with self.subTest(said), self.assertRaisesRegex(AssertionError, said):
+            with self.subTest(said):
                 machine = self.machine()
                 os.environ.update(knobs)
-                row.frameworks_graphs(machine)
+                for _ in range(10):  # on a busy machine the program may be over before we have times of it
+                    with self.assertRaises(AssertionError) as why:
+                        row.frameworks_graphs(machine)
+                    if ": 0 by us" not in str(why.exception):
+                        break
+                self.assertRegex(str(why.exception), said)
 
     def test_nodes_that_cupti_did_not_tell_are_wrong(self):
         row = importlib.import_module("cupti")

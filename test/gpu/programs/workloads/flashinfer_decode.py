@@ -9,7 +9,7 @@ def operators_on_gpu():
     flashinfer = imported("flashinfer")
 
     def norm(data, weight):
-        return flashinfer.rmsnorm(data, weight, enable_pdl=True)
+        return flashinfer.rmsnorm(data, weight)  # programmatic, where the GPU can
 
     return norm, flashinfer.single_decode_with_kv_cache
 
@@ -42,6 +42,8 @@ def prepared(device):
 
     try:
         decode()
+    except (AssertionError, AttributeError, NameError, TypeError):
+        raise  # a call of ours that is wrong
     except Exception as why:  # it compiles its kernels when they are first used, and finds no compiler, ...
         raise Missing(f"FlashInfer: {' '.join(str(why).split())[:160]}") from why
     return lambda: ([digest(decode())], {})
