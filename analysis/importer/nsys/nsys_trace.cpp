@@ -31,9 +31,11 @@ uint8_t direction(ImportedNumber kind) {
     constexpr uint8_t kDirections[] = {0, 1, 2, 1, 2, 3, 3, 3, 3, 5, 4, 1, 2, 3};
     return kind && *kind > 0 && *kind < static_cast<int64_t>(std::size(kDirections)) ? kDirections[*kind] : 0;
 }
-// Pages of managed memory on their way, which no call asked for.
+// Pages of managed memory on their way: because something touched them, or, by their cause, because the
+// program asked for it.
 bool is_migration(ImportedNumber kind) { return kind && *kind >= 11 && *kind <= 13; }
-constexpr uint8_t kManaged = 3;  // as our traces have it
+constexpr int64_t kAskedFor = 1;
+constexpr uint8_t kManaged = 3, kNotTold = 0;  // as our traces have it
 // Numbers of nsys's memory kinds as ours: pageable, pinned, device, array, managed, device static, managed
 // static.
 uint8_t memory(ImportedNumber kind) {
@@ -203,7 +205,7 @@ void NsysImport::read_kernels() {
 
 void NsysImport::read_copies() {
     NsysTable rows(base_, "CUPTI_ACTIVITY_KIND_MEMCPY",
-                   {GPUSHIM_OPERATION_COLUMNS, "bytes", "copyKind", "srcKind", "dstKind"});
+                   {GPUSHIM_OPERATION_COLUMNS, "bytes", "copyKind", "srcKind", "dstKind", "migrationCause"});
     while (rows.step()) {
         TraceWriter* to = writer(process_of(rows.maybe(0)));
         if (to == nullptr) continue;
@@ -212,7 +214,8 @@ void NsysImport::read_copies() {
         work.direction = direction(rows.maybe(kOwnColumn + 1));
         const bool migrates = is_migration(rows.maybe(kOwnColumn + 1));
         work.source = migrates ? kManaged : memory(rows.maybe(kOwnColumn + 2));
-        work.target = migrates ? kManaged : memory(rows.maybe(kOwnColumn + 3));
+        const uint8_t moved_to = rows.maybe(kOwnColumn + 4) == kAskedFor ? kNotTold : kManaged;
+        work.target = migrates ? moved_to : memory(rows.maybe(kOwnColumn + 3));
         to->work(work);
     }
 }

@@ -72,7 +72,7 @@ void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Depen
     op.waits = dependency.any();
     op.launched_before = launched_before(stream, call);
     op.is_later_node = is_later_node;
-    op.is_page = TraceFacts::is_migration(call);
+    op.is_page = TraceFacts::is_touched_page(call);
     if (op.waits) dependencies_.emplace(op.enter_ns, dependency);
 }
 

@@ -83,14 +83,21 @@ struct TraceFacts {
     std::optional<Interval> only_within;
     int64_t clock_error_ns = 0;  // between the host's clock and device times
 
+    static constexpr int64_t kManaged = 3;  // memory, in the column `sides` of copy
     // False: it was launched before a trace of another tool begins, so nothing is known of when.
     static bool has_call(const Call& call) { return call.thread_id != 0 || call.exit_ns != call.enter_ns; }
-    // Pages of managed memory that moved because something touched them: nobody asked for it.
+    // Pages of managed memory that moved: in no stream's order.
     static bool is_migration(const Call& call) {
-        constexpr int64_t kBothManaged = 3 + 8 * 3;  // column `sides` of copy
+        constexpr int64_t kNotTold = 0;
         const bool is_copy = call.type == OperationClass::h2d || call.type == OperationClass::d2h ||
                              call.type == OperationClass::d2d;
-        return call.kind == CallKind::operation && is_copy && call.detail == kBothManaged && !has_call(call);
+        const int64_t source = call.detail & 7, target = call.detail >> 3;  // column `sides` of copy
+        return call.kind == CallKind::operation && is_copy && !has_call(call) && source == kManaged &&
+               (target == kManaged || target == kNotTold);
+    }
+    // … because something touched them, and not because somebody asked for it.
+    static bool is_touched_page(const Call& call) {
+        return is_migration(call) && call.detail >> 3 == kManaged;
     }
     // Launched by the call that launched the graph's first node: it cost the host nothing.
     bool is_later_node(const Call& call) const {

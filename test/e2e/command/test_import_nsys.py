@@ -148,6 +148,16 @@ class Nsys(importing.Import):
         self.assertNotIn("nothing tells what the host", said)
         self.assertIn("h2d 26.2 MB in all, pages of managed memory", said)
 
+    def test_pages_that_the_program_asked_for_are_no_faults(self):
+        run = self.imported(nsys_made.migrations(self.folder / "a.sqlite", cause=1), source="nsys")
+        self.assertEqual(self.rows("SELECT DISTINCT kind, source, target FROM v_copy ORDER BY 1"),
+                         [("d2h", "managed", None), ("h2d", "managed", None)])
+        self.assertEqual(self.rows("SELECT steps_source FROM rank", run), [("none",)])
+        idle = dict(self.rows(self.IDLE, run))
+        self.assertNotIn("managed_pages", idle)
+        self.assertNotIn("device_other", idle)
+        self.assertNotIn("page_faults", self.gpushim("report", self.folder / "run.db").stdout)
+
     def test_without_the_sessions_start_nobody_says_when(self):
         run = self.imported(nsys_made.program(self.folder / "a.sqlite", nsys_made.OLD), source="nsys")
         self.assertEqual(self.rows("SELECT started_real_ns FROM rank", run), [(None,)])

@@ -26,7 +26,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId IN
   graphNodeId INTEGER);
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
   streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER,
-  srcKind INTEGER, dstKind INTEGER);
+  srcKind INTEGER, dstKind INTEGER, migrationCause INTEGER);
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
   streamId INTEGER, correlationId INTEGER, globalPid INTEGER, value INTEGER, bytes INTEGER, memKind INTEGER);
 CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER, end INTEGER, deviceId INTEGER,
@@ -111,8 +111,9 @@ def waits(path):
     return path
 
 
-def migrations(path, pages=200):
-    """A kernel on managed memory: pages come while it runs, and go back when the host touches them."""
+def migrations(path, pages=200, cause=None):
+    """A kernel on managed memory: pages come while it runs, and go back when the host touches them; of cause
+    1, when the program asks for it."""
     export = Export(path, NEW)
     tid, process = global_pid(7) | 8, global_pid(7)
     export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=0, end=10_000, globalTid=tid, correlationId=1,
@@ -124,7 +125,7 @@ def migrations(path, pages=200):
         for kind, start in ((11, 25_000 + i * 20_000), (12, 50_000 + (pages + i) * 20_000)):
             export.add("CUPTI_ACTIVITY_KIND_MEMCPY", start=start, end=start + 8_000, deviceId=0,
                        contextId=1, streamId=0, correlationId=0, globalPid=process, bytes=1 << 17,
-                       copyKind=kind, srcKind=7, dstKind=7)
+                       copyKind=kind, srcKind=7, dstKind=7, migrationCause=cause)
     export.close()
     return path
 
