@@ -8,7 +8,13 @@
 namespace gpushim::analysis {
 
 std::string AllSteps::differing_text() const {
-    return all != counted ? "mean of all " + count_text(all) + " steps" : "";
+    constexpr double kFelt = 0.01;
+    const int64_t whole = to_int64(std::round(all));
+    if (std::abs(all - static_cast<double>(whole)) > kFelt * all) {
+        const int64_t tenths = to_int64(std::round(all * 10));
+        return "mean of " + count_text(tenths / 10) + "." + std::to_string(tenths % 10) + " steps' work";
+    }
+    return whole != counted ? "mean of all " + count_text(whole) + " steps" : "";
 }
 
 std::optional<AllSteps> all_steps(const Database& run) {
@@ -18,7 +24,7 @@ std::optional<AllSteps> all_steps(const Database& run) {
         " (SELECT CAST(count(*) AS DOUBLE) / (SELECT count(*) FROM gpu) FROM v_counted_step c JOIN gpu u ON"
         "  u.rank_id = c.rank_id WHERE c.is_slice = 0)");
     if (!row.step() || row.is_null(0) || row.is_null(1)) return {};
-    return AllSteps{to_int64(std::round(row.real(0))), to_int64(std::round(row.real(1)))};
+    return AllSteps{row.real(0), to_int64(std::round(row.real(1)))};
 }
 
 }  // namespace gpushim::analysis

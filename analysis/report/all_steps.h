@@ -11,9 +11,12 @@
 namespace gpushim::analysis {
 
 struct AllSteps {
-    int64_t all, counted;  // of a GPU, the mean of them
+    // Of a GPU, the mean of them. What was launched in part of a step, or beside steps, counts as part of
+    // one.
+    double all;
+    int64_t counted;
 
-    // "mean of all 3,657 steps"; empty: the same steps as elsewhere.
+    // "mean of all 3,657 steps", "mean of 4.5 steps' work"; empty: the same steps as elsewhere.
     std::string differing_text() const;
 };
 

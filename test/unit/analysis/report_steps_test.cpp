@@ -2,6 +2,7 @@
 #include <sqlite3.h>
 #include <catch2/catch.hpp>
 
+#include "analysis/report/all_steps.h"
 #include "analysis/step/steps.h"
 #include "made_run.h"
 
@@ -70,6 +71,14 @@ TEST_CASE("stretches that update no parameters are told of, and are no steps", "
     // What is counted of all steps is divided by those that are some.
     // … but for what these launched: as many steps more as they are long.
     CHECK(all_steps() == std::pair(steps - 38, whole_steps));
+}
+
+TEST_CASE("of how many steps totals are is said as closely as it is felt", "[report]") {
+    CHECK(AllSteps{3, 3}.differing_text().empty());
+    CHECK(AllSteps{3.02, 3}.differing_text().empty());
+    CHECK(AllSteps{4, 3}.differing_text() == "mean of all 4 steps");
+    CHECK(AllSteps{4.48, 3}.differing_text() == "mean of 4.5 steps' work");
+    CHECK(AllSteps{103.7, 100}.differing_text() == "mean of all 104 steps");
 }
 
 //  20 ms │20 ms │… │ 220 ms │20 ms │ …      each tenth is 200 ms longer: 20 ms is no pace
