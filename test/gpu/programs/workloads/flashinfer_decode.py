@@ -43,7 +43,7 @@ def prepared(device):
     try:
         decode()
     except (AssertionError, AttributeError, NameError, TypeError):
-        raise  # a call of ours that is wrong
+        raise  # this file calls it wrongly
     except Exception as why:  # it compiles its kernels when they are first used, and finds no compiler, ...
         raise Missing(f"FlashInfer: {' '.join(str(why).split())[:160]}") from why
     return lambda: ([digest(decode())], {})
