@@ -42,6 +42,8 @@ struct CallEffects<Row, R(A...)> {
         if constexpr (Row::kind == EventKind::record && Facts::object == traits::of_stream) {
             if (has_timing(Row::Words::first(Arguments(a...)))) note_timed(a...);
         }
+        if constexpr (Row::kind == EventKind::wait && Facts::object == traits::of_stream)
+            note_event_awaited(thread_state, Row::Words::first(Arguments(a...)));
         if constexpr (is_end_of_stream) {
             stream_is_gone(Row::Words::first(Arguments(a...)));
             capture_may_go(Row::Words::first(Arguments(a...)));
@@ -169,7 +171,7 @@ struct CallEffects<Row, R(A...)> {
     static void note_timed(const A&... a) {
         const uint64_t stream = Row::Words::template word<stream_at<event::record>()>(Arguments(a...));
         const StreamKey key = key_of(thread_state, stream, has<Row>(traits::per_thread));
-        note_timed_record(thread_state, key.number, ticks());
+        note_timed_record(thread_state, Row::Words::first(Arguments(a...)), key.number, ticks());
     }
 
     static void note_birth(const ThreadState& thread, const A&... a) {

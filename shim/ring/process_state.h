@@ -110,8 +110,10 @@ struct alignas(kThreadAlignment) ThreadState {
     const void* cublas_frame;  // … and of the outermost call of cuBLAS or cuBLASLt
     // Ticks (measuring.h): the program measures; events with timing that it records are a sign of that.
     uint64_t measures_until;
+    uint64_t answered_until;   // … by answers alone
     uint64_t suspected_until;  // 0: it has recorded none
     uint64_t measured_stream;  // of the last such record (StreamKey::number); 0: none
+    uint32_t signs;            // such records; 0: it measures by an answer, if it does
     // The streams that a call has entered (stream_callers.h), in which start of recording; `entered` 0: it is
     // not alone there.
     uint64_t entered;

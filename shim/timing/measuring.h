@@ -6,6 +6,9 @@
 //   from a short answer (cuEventElapsedTime), for a second
 //   not any more from a long answer on: it times its steps, and what we do is little of those
 //
+// An event that a stream waits for puts work in order: its record was no sign, and what it began is taken
+// back. cuDNN makes such events with timing, and makes some of them each time.
+//
 // On the program's thread; no allocation, no lock.
 #pragma once
 
@@ -18,7 +21,9 @@ void note_event_made(uint64_t event, bool has_timing);
 bool has_timing(uint64_t event);
 
 // `stream`: StreamKey::number.
-void note_timed_record(ThreadState& thread, uint64_t stream, uint64_t now);
+void note_timed_record(ThreadState& thread, uint64_t event, uint64_t stream, uint64_t now);
+// By a stream, which this thread has told to.
+void note_event_awaited(ThreadState& thread, uint64_t event);
 void note_elapsed(ThreadState& thread, float ms, uint64_t now);
 
 inline bool is_measuring(const ThreadState& thread, uint64_t now) { return now < thread.measures_until; }

@@ -66,6 +66,30 @@ TIMES_STEPS = """
         CHECK(cuEventElapsedTime(&ms, from, until));
     }
 """
+# As libraries order their own streams: by events that have timing, and are made for it each time.
+ORDERS_STREAMS = """
+    CUevent fork, joins[2];
+    CUstream others[2];
+    for (int i = 0; i < 2; ++i) CHECK(cuStreamCreate(&others[i], CU_STREAM_NON_BLOCKING));
+    choose();
+    for (int step = 0; step < 3000; ++step) {
+        CHECK(cuEventCreate(&fork, CU_EVENT_DEFAULT));
+        launch("fork__100us", stream);
+        CHECK(cuEventRecord(fork, stream));
+        for (int i = 0; i < 2; ++i) {
+            CHECK(cuEventCreate(&joins[i], CU_EVENT_DEFAULT));
+            CHECK(cuStreamWaitEvent(others[i], fork, 0));
+            launch("beside__200us", others[i]);
+            CHECK(cuEventRecord(joins[i], others[i]));
+        }
+        for (int i = 0; i < 2; ++i) {
+            CHECK(cuStreamWaitEvent(stream, joins[i], 0));
+            CHECK(cuEventDestroy(joins[i]));
+        }
+        CHECK(cuEventDestroy(fork));
+        steps(1);
+    }
+"""
 TAKEN = "gpushim: GPUSHIM_DEVICE_TIME=cupti: another profiler holds CUPTI, error 39; events instead\n"
 STEPPED = {**stepped_program.STEPPED, "GPUSHIM_BUDGET": "100%"}
 
@@ -120,3 +144,11 @@ class Measuring(preload.PreloadCase):
         *_, trace = self.run_both(TIMES_STEPS)
         (timed, launches), = preload.query(trace, "SELECT count(device_dur_ns), count(*) FROM v_launch")
         self.assertGreater(timed, 0.98 * launches)
+
+    def test_who_orders_streams_is_timed(self):
+        *_, trace = self.run_both(ORDERS_STREAMS)
+        timed = dict(preload.query(trace, "SELECT kernel, count(device_dur_ns) FROM v_launch GROUP BY 1"))
+        self.assertEqual((timed["one__80us"], timed["many__7us"]), (0, 0))
+        # Of two beside each other the second is launched while nobody has waited for the first one's event.
+        for kernel in ("fork__100us", "beside__200us", "step__300us"):
+            self.assertGreater(timed[kernel], 2000)
