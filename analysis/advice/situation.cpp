@@ -28,8 +28,8 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
     const double host_ns = real("SELECT avg(dur_ns) FROM v_counted_step WHERE is_slice = 0").value_or(0);
     const double kernels_ns =
         real(
-            "SELECT max(ns) FROM (SELECT sum(1.0 * sum_ns / timed * (launches + coalesce(graph_launches, 0)))"
-            " AS ns FROM kernel WHERE timed > 0 GROUP BY gpu_id)")
+            "SELECT max(ns) FROM (SELECT sum(1.0 * timed_ns / timed * executed) AS ns FROM v_kernel_work"
+            " WHERE timed > 0 GROUP BY gpu_id)")
             .value_or(0);
     // Kernels before the first step are no step's, and two that run at once take the time of one.
     const double since_ns =

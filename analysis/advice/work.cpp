@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../kernel/short_name.h"
+#include "../text/units.h"
 
 namespace gpushim::analysis {
 
@@ -19,6 +20,14 @@ constexpr NamedFactor kFactors[] = {
 };
 
 constexpr size_t kMostEvidence = 3;
+// More than that of their time may be a wait in front of them, or another one's: then both ends are said.
+constexpr double kUnsure = 0.1;
+
+std::string text_between(double low_ns, double high_ns) {
+    if (low_ns <= 0 && high_ns > 0) return "up to " + duration_text(high_ns);
+    return low_ns < (1 - kUnsure) * high_ns ? duration_text(low_ns) + " to " + duration_text(high_ns)
+                                            : duration_text(high_ns);
+}
 
 // Rows: gpu_id, ns of those that were timed, how many those are, how many there are in all, bytes of these,
 // rowid, name, by how much ns may be too long. What was timed stands for the rest; where nothing was, it has
@@ -58,6 +67,12 @@ Factor factor(std::string_view name) {
     return {0, 0};  // a rule's tests see that nothing is gained
 }
 
+std::string Work::text() const { return text_between(std::max(0.0, ns - unsure_ns), ns); }
+
+std::string Work::text_of_each() const {
+    return text_between(std::max(0.0, ns - unsure_ns) / count, ns / count);
+}
+
 Gain Work::shorter_by(const Factor& share, const Situation& run) const {
     std::map<int64_t, Gain> less;
     for (const auto& [gpu, its_ns] : ns_by_gpu) {
@@ -70,9 +85,12 @@ Gain Work::shorter_by(const Factor& share, const Situation& run) const {
 
 Work kernels_where(const Situation& run, const std::string& where) {
     return work_of(run,
-                   run.ask("SELECT k.gpu_id, k.sum_ns, k.timed, k.launches + k.graph_launches, 0, k.rowid,"
-                           " k.name, coalesce(k.unsure_ns, 0) FROM kernel k WHERE k.timed > 0 AND (" +
-                           where + ") ORDER BY k.sum_ns DESC, k.rowid"),
+                   run.ask("SELECT k.gpu_id, w.timed_ns, w.timed, w.executed, 0, k.rowid,"
+                           " k.name, CASE WHEN w.is_guessed THEN w.timed_ns"
+                           " ELSE coalesce(k.unsure_ns, 0) * 1.0 * w.timed / k.timed END FROM kernel k"
+                           " JOIN v_kernel_work w ON w.gpu_id = k.gpu_id AND w.name = k.name"
+                           " WHERE k.timed > 0 AND (" +
+                           where + ") ORDER BY w.timed_ns DESC, k.rowid"),
                    "kernel");
 }
 

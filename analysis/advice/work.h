@@ -27,6 +27,8 @@ struct Work {
     std::string largest;                      // the short name of the kernel with most of it
     std::vector<Evidence> evidence;
 
+    std::string text() const;  // "2.1 ms to 3.4 ms", "up to 3.4 ms"
+    std::string text_of_each() const;
     Gain shorter_by(const Factor& share, const Situation& run) const;
 };
 

@@ -46,14 +46,14 @@ void read_around(const Database& run, const RunSummary& summary, Side& side) {
     for (const auto& [name, value] : summary.environment) add("variable", name, value);
 }
 
-// Launches are of the whole run, so they are shared out over all its steps, warm-up too.
+// Launches in steps are shared out over all of these, warm-up too.
 void read_kernels(const Database& run, Side& side) {
     Query steps =
         run.prepare("SELECT sum(s.whole_steps) FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id");
     const double gpu_steps = steps.step() ? steps.real(0) : 0;
     const bool by_step = side.has_steps() && gpu_steps > 0;
     Query row = run.prepare(
-        "SELECT name, sum(launches + graph_launches), 1.0 * sum(sum_ns) / nullif(sum(timed), 0) FROM kernel"
+        "SELECT name, sum(executed), 1.0 * sum(timed_ns) / nullif(sum(timed), 0) FROM v_kernel_work"
         " GROUP BY name");
     double all = 0;
     while (row.step()) {

@@ -37,12 +37,12 @@ void doubt_figures(const ReportSource& source, Wrongs& wrongs) {
         wrongs.push_back({Grade::fair, counted_text(doubts, "figure", "figures") + " in doubt (below)"});
 }
 
-void doubt_times(const TrustFigures& trust, Wrongs& wrongs) {
+void doubt_times(const ReportSource& source, const TrustFigures& trust, Wrongs& wrongs) {
     if (trust.level == "host" && !trust.windows)
         return wrongs.push_back({Grade::poor, "host times only: what the GPU did is not recorded"});
     if (trust.level == "host") wrongs.push_back({Grade::fair, "not all GPUs have device times"});
     if (trust.coverage && *trust.coverage < kCovered)
-        wrongs.push_back({*trust.coverage < kHalfCovered ? Grade::poor : Grade::fair,
+        wrongs.push_back({too_low_coverage(source) ? Grade::poor : Grade::fair,
                           percent_text(*trust.coverage) + " of the operations in timed spans have times"});
     if (trust.timed_share && *trust.timed_share < kMuchTimed)
         wrongs.push_back({Grade::fair, percent_text(*trust.timed_share) +
@@ -185,7 +185,7 @@ TrustGrade evidence_of(const ReportSource& source) {
     Wrongs wrongs;
     doubt_figures(source, wrongs);
     doubt_files(source, wrongs);
-    doubt_times(trust, wrongs);
+    doubt_times(source, trust, wrongs);
     doubt_idle(source, wrongs);
     doubt_graphs(source, wrongs);
     doubt_events(source, wrongs);

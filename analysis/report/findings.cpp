@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <limits>
 
-#include "../advice/evidence_limits.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "facts.h"
@@ -49,11 +48,6 @@ std::string head_of(const Advice& one, size_t place, const RunAdvice& run) {
            shares_text(run.share_of_step(gain.low_ns), run.share_of_step(gain.high_ns)) + " of " +
            (run.is_per_step ? "a step, " : "the time, ") + times_text(gain.low_ns, gain.high_ns) + "; " +
            one.finding.text() + "  [" + one.rule->id + "]";
-}
-
-bool is_of_few(const Database& run) {
-    const auto coverage = mean_coverage(run);
-    return coverage && *coverage < kHalfCovered;
 }
 
 // What gains more may come behind what is easier to do.
@@ -111,7 +105,7 @@ void write(const ReportSource& source, Report& report) {
         return report.line(
             "WHAT TO DO  find out why it hung: what the ranks that are missing did last, above");
     }
-    write_gains(run, is_of_few(source.run), report);
+    write_gains(run, too_low_coverage(source).has_value(), report);
     write_rest(run.advice, Kind::kNoGain, "no gain expected  ", report);
     write_rest(run.advice, Kind::kNote, "note  ", report);
 }

@@ -26,25 +26,26 @@ constexpr double kEnoughToTell = 8;    // so many of a kernel's launches would h
 
 // Over all kernels, in ns of kernel time; eligible: matrix products and convolutions.
 struct Classes {
-    double all = 0, eligible = 0, tensor = 0, unknown = 0, half = 0, half_unknown = 0;
-    int64_t launches = 0, timed = 0;
+    double all = 0, eligible = 0, tensor = 0, unknown = 0, half = 0, half_unknown = 0, launches = 0;
+    int64_t timed = 0;
     std::optional<double> small_grid;  // none: of some it is not known
 };
 
 Classes classes_of(const Database& run) {
     Classes classes;
     Query sums = run.prepare(
-        "SELECT sum(sum_ns), sum(CASE WHEN eligible = 1 THEN sum_ns ELSE 0 END),"
-        " sum(CASE WHEN eligible = 1 AND tensor_core = 'yes' THEN sum_ns ELSE 0 END),"
-        " sum(CASE WHEN eligible = 1 AND tensor_core = 'unknown' THEN sum_ns ELSE 0 END),"
-        " sum(CASE WHEN precision IN ('fp16', 'bf16') THEN sum_ns ELSE 0 END),"
-        " sum(CASE WHEN coalesce(precision, 'unknown') = 'unknown' THEN sum_ns ELSE 0 END),"
-        " sum(launches + coalesce(graph_launches, 0)), sum(timed),"
-        " CASE WHEN sum(CASE WHEN timed > 0 AND small_grid_ns IS NULL THEN 1 ELSE 0 END) = 0"
-        " THEN sum(small_grid_ns) END FROM kernel");
+        "SELECT sum(w.timed_ns), sum(CASE WHEN eligible = 1 THEN w.timed_ns ELSE 0 END),"
+        " sum(CASE WHEN eligible = 1 AND tensor_core = 'yes' THEN w.timed_ns ELSE 0 END),"
+        " sum(CASE WHEN eligible = 1 AND tensor_core = 'unknown' THEN w.timed_ns ELSE 0 END),"
+        " sum(CASE WHEN precision IN ('fp16', 'bf16') THEN w.timed_ns ELSE 0 END),"
+        " sum(CASE WHEN coalesce(precision, 'unknown') = 'unknown' THEN w.timed_ns ELSE 0 END),"
+        " sum(w.executed), sum(w.timed),"
+        " CASE WHEN sum(CASE WHEN k.timed > 0 AND small_grid_ns IS NULL THEN 1 ELSE 0 END) = 0"
+        " THEN sum(small_grid_ns * 1.0 * w.timed_ns / nullif(k.sum_ns, 0)) END FROM kernel k"
+        " JOIN v_kernel_work w ON w.gpu_id = k.gpu_id AND w.name = k.name");
     if (sums.step())
-        classes = {sums.real(0), sums.real(1),   sums.real(2),   sums.real(3),       sums.real(4),
-                   sums.real(5), sums.number(6), sums.number(7), maybe_real(sums, 8)};
+        classes = {sums.real(0), sums.real(1), sums.real(2),   sums.real(3),       sums.real(4),
+                   sums.real(5), sums.real(6), sums.number(7), maybe_real(sums, 8)};
     return classes;
 }
 
@@ -59,6 +60,9 @@ std::optional<double> small_grid_share(const Classes& classes) {
 struct Row {
     std::string name, short_name, precision, tensor_core, family;
     int64_t count, timed;
+    double executed;                 // in steps, where there are some …
+    int64_t work_timed;              // … those that tell how long it takes
+    std::optional<int64_t> work_ns;  // … and took so long
     std::optional<int64_t> sum_ns, union_ns, small_grid, small_grid_ns;
     ProductFigures products;
 };
@@ -66,9 +70,8 @@ struct Row {
 // Events of ours stay away from some kernels (programmatic launches, what a program measures): next to others
 // the few that have device times are no measure of all. Where all are sampled alike they are.
 bool is_hardly_timed(const Row& row, const Classes& classes) {
-    const double usual = static_cast<double>(row.count) * static_cast<double>(classes.timed) /
-                         static_cast<double>(std::max<int64_t>(classes.launches, 1));
-    return usual >= kEnoughToTell && static_cast<double>(row.timed) < usual / 2;
+    const double usual = row.executed * static_cast<double>(classes.timed) / std::max(classes.launches, 1.0);
+    return usual >= kEnoughToTell && static_cast<double>(row.work_timed) < usual / 2;
 }
 
 // Steps of all GPUs together in which calls were recorded: what totals of the run are divided by. None: no
@@ -82,8 +85,8 @@ std::optional<double> recorded_steps(const Database& run) {
 
 // All that it took: launches without device times took what those with them took. None: too few have some.
 std::optional<double> whole_ns(const Row& row, const Classes& classes) {
-    if (!row.sum_ns || row.timed <= 0 || is_hardly_timed(row, classes)) return {};
-    return static_cast<double>(*row.sum_ns) * static_cast<double>(row.count) / static_cast<double>(row.timed);
+    if (!row.work_ns || row.work_timed <= 0 || is_hardly_timed(row, classes)) return {};
+    return static_cast<double>(*row.work_ns) * row.executed / static_cast<double>(row.work_timed);
 }
 
 std::optional<int64_t> per_step_ns(const Row& row, const Classes& classes, std::optional<double> steps) {
@@ -94,8 +97,8 @@ std::optional<int64_t> per_step_ns(const Row& row, const Classes& classes, std::
 std::optional<double> hardly_timed_share(std::span<const Row> rows, const Classes& classes) {
     double launches = 0;
     for (const Row& row : rows)
-        if (is_hardly_timed(row, classes)) launches += static_cast<double>(row.count);
-    return share_of(launches, static_cast<double>(classes.launches));
+        if (is_hardly_timed(row, classes)) launches += row.executed;
+    return share_of(launches, classes.launches);
 }
 
 Json json_of(const Classes& classes, std::optional<double> hardly_timed) {
@@ -119,7 +122,7 @@ std::string whole_percent(double part, double whole) {
 void write_classes(const Classes& classes, Report& report) {
     if (classes.launches == 0) return;
     if (classes.timed == 0)
-        return report.line("KERNELS    " + count_text(classes.launches) +
+        return report.line("KERNELS    " + count_text(to_int64(std::round(classes.launches))) +
                            " ran; their times are not recorded");
     std::string text = "fp16/bf16 " + whole_percent(classes.half, classes.all) + "; GEMM/conv " +
                        whole_percent(classes.eligible, classes.all) + " of kernel time";
@@ -136,16 +139,18 @@ std::vector<Row> rows_of(const ReportSource& source, const ProductRows& products
     const Database& run = source.run;
     std::vector<Row> all;
     Query row = run.prepare(
-        "SELECT name, coalesce(max(precision), 'unknown'), coalesce(max(tensor_core), 'unknown'),"
-        " coalesce(max(family), 'unknown'), sum(launches + coalesce(graph_launches, 0)), sum(timed),"
+        "SELECT k.name, coalesce(max(precision), 'unknown'), coalesce(max(tensor_core), 'unknown'),"
+        " coalesce(max(family), 'unknown'), sum(launches + coalesce(graph_launches, 0)), sum(k.timed),"
         " sum(sum_ns), sum(union_ns),"
-        " CASE WHEN sum(CASE WHEN timed > 0 AND small_grid IS NULL THEN 1 ELSE 0 END) = 0"
-        " THEN sum(small_grid) END, sum(small_grid_ns) FROM kernel GROUP BY name"
-        " ORDER BY coalesce(sum(sum_ns), 0) DESC, 5 DESC, name");
+        " CASE WHEN sum(CASE WHEN k.timed > 0 AND small_grid IS NULL THEN 1 ELSE 0 END) = 0"
+        " THEN sum(small_grid) END, sum(small_grid_ns), sum(w.executed), sum(w.timed), sum(w.timed_ns)"
+        " FROM kernel k JOIN v_kernel_work w ON w.gpu_id = k.gpu_id AND w.name = k.name GROUP BY k.name"
+        " ORDER BY coalesce(sum(w.timed_ns), 0) DESC, 5 DESC, k.name");
     while (row.step()) {
         const bool timed = row.number(5) > 0;
         all.push_back({row.text(0), source.short_kernel_name(row.text(0)), row.text(1), row.text(2),
-                       row.text(3), row.number(4), row.number(5), timed ? row.maybe(6) : std::nullopt,
+                       row.text(3), row.number(4), row.number(5), row.real(10), row.number(11),
+                       timed ? row.maybe(12) : std::nullopt, timed ? row.maybe(6) : std::nullopt,
                        timed ? row.maybe(7) : std::nullopt, row.maybe(8),
                        row.is_null(8) ? std::nullopt : row.maybe(9), products.of(row.text(0))});
     }
@@ -169,14 +174,15 @@ std::vector<Row> added_up(const std::vector<Row>& rows) {
         }
         Row& sum = all[found->second];
         sum.count += row.count;
-        sum.timed += row.timed;
-        if (row.sum_ns) sum.sum_ns = sum.sum_ns.value_or(0) + *row.sum_ns;
+        sum.executed += row.executed;
+        sum.work_timed += row.work_timed;
+        if (row.work_ns) sum.work_ns = sum.work_ns.value_or(0) + *row.work_ns;
         sum.products.add(row.products);
         sum.precision = same_or(sum.precision, row.precision);
         sum.tensor_core = same_or(sum.tensor_core, row.tensor_core);
     }
     std::stable_sort(all.begin(), all.end(), [](const Row& a, const Row& b) {
-        return std::pair(a.sum_ns.value_or(0), a.count) > std::pair(b.sum_ns.value_or(0), b.count);
+        return std::pair(a.work_ns.value_or(0), a.count) > std::pair(b.work_ns.value_or(0), b.count);
     });
     return all;
 }
@@ -189,8 +195,8 @@ std::string basis_text(const Database& run) {
 }
 
 std::optional<double> share_of_row(const Row& row, const Classes& classes) {
-    if (!row.sum_ns || is_hardly_timed(row, classes)) return {};
-    return share_of(static_cast<double>(*row.sum_ns), classes.all);
+    if (!row.work_ns || is_hardly_timed(row, classes)) return {};
+    return share_of(static_cast<double>(*row.work_ns), classes.all);
 }
 
 // "-": not known.

@@ -46,13 +46,13 @@ std::string about(const std::optional<int64_t>& ns) {
     return ns ? duration_text(static_cast<double>(*ns)) : "not recorded";
 }
 
-// Launches of one GPU in one step, of all that there were; of launches outside of steps there are few.
-std::optional<int64_t> per_step(const Database& run, int64_t column_sum, int64_t gpu_id) {
+// Launches of one GPU in one step.
+std::optional<int64_t> per_step(const Database& run, double in_all_steps, int64_t gpu_id) {
     Query steps = run.prepare(
         "SELECT s.whole_steps FROM v_run_steps s JOIN gpu g ON g.rank_id = s.rank_id WHERE g.gpu_id = ?1");
     steps.bind(1, gpu_id);
     if (!steps.step() || steps.real(0) <= 0) return {};
-    return std::llround(static_cast<double>(column_sum) / steps.real(0));
+    return std::llround(in_all_steps / steps.real(0));
 }
 
 // Of the stream with the most launches; of its GPU all streams are counted.
@@ -60,11 +60,12 @@ void write_text(const ReportSource& source, Report& report) {
     Query row = source.run.prepare(kLaunches);
     if (!row.step()) return;
     const int64_t gpu_id = row.number(0);
-    Query sum =
-        source.run.prepare("SELECT sum(count), sum(small), sum(timed) FROM launch_stat WHERE gpu_id = ?1");
+    Query sum = source.run.prepare(
+        "SELECT sum(count), sum(small), sum(timed), (SELECT sum(executed)"
+        " FROM v_launch_work WHERE gpu_id = ?1) FROM launch_stat WHERE gpu_id = ?1");
     sum.bind(1, gpu_id);
     sum.step();
-    const auto of_step = per_step(source.run, sum.number(0), gpu_id);
+    const auto of_step = per_step(source.run, sum.real(3), gpu_id);
     std::string text = of_step ? count_text(*of_step) + "/step" : count_text(sum.number(0)) + " in all";
     text += ", call " + about(row.maybe(5));
     if (row.number(3) == 0) return report.line("LAUNCH     " + text + "; latency is not recorded");

@@ -1,8 +1,25 @@
 #include "trust_figures.h"
 
+#include <algorithm>
+
+#include "../advice/evidence_limits.h"
+#include "gpu_figures.h"
+
 namespace gpushim::analysis {
 
 namespace {
+
+bool is_busy_bounded(const std::vector<GpuFigures>& gpus) {
+    bool is_any_known = false;
+    for (const GpuFigures& gpu : gpus) {
+        if (!gpu.is_known()) continue;
+        is_any_known = true;
+        const ShareRange likely = gpu.busy();  // of all steps, where some were timed
+        const double certain = gpu.of_window(gpu.busy_high_ns - gpu.busy_low_ns);
+        if (std::max(certain, likely.high - likely.low) > kToldWithin) return false;
+    }
+    return is_any_known;
+}
 
 // The latency that was taken for granted stands in the last but one, too: only traces tell if it was
 // calibrated.
@@ -23,9 +40,11 @@ constexpr const char* kCosts =
 
 }  // namespace
 
-std::optional<double> mean_coverage(const Database& run) {
-    Query gpus = run.prepare("SELECT avg(coverage) FROM gpu WHERE level <> 'host'");
-    return gpus.step() ? maybe_real(gpus, 0) : std::nullopt;
+std::optional<double> too_low_coverage(const ReportSource& source) {
+    Query gpus = source.run.prepare("SELECT avg(coverage) FROM gpu WHERE level <> 'host'");
+    const auto coverage = gpus.step() ? maybe_real(gpus, 0) : std::nullopt;
+    return coverage && *coverage < kHalfCovered && !is_busy_bounded(gpu_figures(source)) ? coverage
+                                                                                         : std::nullopt;
 }
 
 TrustFigures trust_figures(const Database& run) {

@@ -21,8 +21,9 @@ struct TrustFigures {
 
 TrustFigures trust_figures(const Database& run);
 
-// Of the operations in windows, of all GPUs that were timed.
-std::optional<double> mean_coverage(const Database& run);
+// Of the operations in windows, of all GPUs that were timed: less than half have times, and what these leave
+// open is more than a little. None: all is well; else what share has some.
+std::optional<double> too_low_coverage(const ReportSource& source);
 
 std::string source_of_times(const std::string& level);  // as people call it
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../advice/evidence_limits.h"
 #include "../idle/cause.h"
 #include "../text/units.h"
 #include "../to_int64.h"
@@ -181,8 +180,7 @@ Verdict verdict_of(const ReportSource& source, bool contradictory, const std::ve
         return {"hung", hang_lines(*hang).front() + "; who waits for whom is below"};
     const RunAdvice& run = advice_of(source);
     if (!run.is_known) return {"not known", run.why_unknown};
-    if (const auto coverage = mean_coverage(source.run); coverage && *coverage < kHalfCovered)
-        return of_few_times(*coverage);
+    if (const auto coverage = too_low_coverage(source)) return of_few_times(*coverage);
     // Rules know the run as a whole: of a part of it, only what its time was.
     const bool is_part = source.is_part_of_run();
     const Advice* const first = is_part ? nullptr : run.first();

@@ -12,8 +12,8 @@ std::optional<Finding> look(const Situation& run) {
         kernels_where(run, "k.eligible = 1 AND k.tensor_core = 'no' AND k.precision IN ('fp16', 'bf16')");
     if (work.ns <= 0) return {};
     Finding found;
-    found.title = "matrix products and convolutions in 16 bits take " + duration_text(work.ns) + " of a " +
-                  run.per() + " without tensor cores (by name; most in " + work.largest + ")";
+    found.title = "matrix products and convolutions in 16 bits take " + work.text() + " of a " + run.per() +
+                  " without tensor cores (by name; most in " + work.largest + ")";
     found.try_it = run.advice({"half_without_tensor_cores"});
     found.gain = work.shorter_by(factor("tensor_cores"), run);
     found.confidence = 0.7;

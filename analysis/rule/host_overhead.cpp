@@ -10,7 +10,7 @@ std::optional<Finding> host_overhead(const Situation& run, const HostOverhead& i
     const double idle_ns = run.what_if().idle_ns(is.causes);
     if (idle_ns <= 0) return {};
     const double launches = run.counted(
-        run.real("SELECT max(n) FROM (SELECT sum(count) * 1.0 AS n FROM launch_stat GROUP BY gpu_id)")
+        run.real("SELECT max(n) FROM (SELECT sum(executed) * 1.0 AS n FROM v_launch_work GROUP BY gpu_id)")
             .value_or(0));
     Finding found;
     found.title = "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() + " while the host is " +

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMany = 20;  // in a run without steps; fewer do not come again and again
 constexpr const char* kMost =
-    "SELECT max(n) FROM (SELECT sum(count) * 1.0 AS n FROM launch_stat GROUP BY gpu_id)";
+    "SELECT max(n) FROM (SELECT sum(executed) * 1.0 AS n FROM v_launch_work GROUP BY gpu_id)";
 
 constexpr Causes kLaunching = {"launch_call", "launch_bound", "launch_latency", "kernel_gap"};
 // At a start they load code: that is another rule's.

@@ -13,8 +13,7 @@ std::optional<Finding> look(const Situation& run) {
     if (conversions.ns <= 0) return {};
     Finding found;
     found.title = count_text(to_int64(conversions.count)) + " layout conversions in a " + run.per() +
-                  " take " + duration_text(conversions.ns) + " (by name; most in " + conversions.largest +
-                  ")";
+                  " take " + conversions.text() + " (by name; most in " + conversions.largest + ")";
     found.try_it = run.advice({"layout_conversions"});
     found.gain = conversions.shorter_by(factor("layout"), run);
     found.confidence = 0.8;

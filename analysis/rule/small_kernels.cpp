@@ -16,8 +16,6 @@ constexpr double kMany = 20;  // in a step; fewer are not worth a compiler
 constexpr double kLongNs = 100'000;
 constexpr Heading kLong = {"unfused kernels", "Kernels that could be fewer",
                            "elementwise kernels and reductions run one by one", "fused kernels"};
-// More than that of their time may be a wait in front of them: then both ends are said.
-constexpr double kUnsure = 0.1;
 
 // Long elementwise kernels, too: fused, what they read and write goes over memory once. Not what a compiler
 // made: that is fused; and not matrix products, which are fused by nobody.
@@ -31,21 +29,14 @@ constexpr const char* kFusible =
 constexpr const char* kLaunches =
     "SELECT max(n) FROM (SELECT sum(launches) AS n FROM kernel GROUP BY gpu_id)";
 
-std::string between(double low_ns, double high_ns) {
-    return low_ns < (1 - kUnsure) * high_ns ? duration_text(low_ns) + " to " + duration_text(high_ns)
-                                            : duration_text(high_ns);
-}
-
 std::optional<Finding> look(const Situation& run) {
     const Work small = kernels_where(run, kFusible);
     if (small.count < kMany) return {};
     // A second of a run that was shorter may hold more of them than the run.
     if (!run.has_steps() && run.real(kLaunches).value_or(kMany) < kMany) return {};
-    const double low_ns = std::max(0.0, small.ns - small.unsure_ns);
     Finding found;
     found.title = count_text(to_int64(small.count)) + " small or elementwise kernels in a " + run.per() +
-                  " take " + between(low_ns, small.ns) + ", " +
-                  between(low_ns / small.count, small.ns / small.count) + " each; most in " + small.largest;
+                  " take " + small.text() + ", " + small.text_of_each() + " each; most in " + small.largest;
     found.try_it = run.advice({"small_kernels"});
     found.gain = small.shorter_by(factor("fusion"), run);
     found.confidence = 0.6;

@@ -11,7 +11,7 @@ std::optional<Finding> look(const Situation& run) {
     const Work unaligned = kernels_where(run, "k.eligible = 1 AND k.alignment = 'unaligned'");
     if (unaligned.ns <= 0) return {};
     Finding found;
-    found.title = "kernels for unaligned shapes take " + duration_text(unaligned.ns) + " of a " + run.per() +
+    found.title = "kernels for unaligned shapes take " + unaligned.text() + " of a " + run.per() +
                   " (by name; most in " + unaligned.largest + ")";
     found.try_it = run.advice({"unaligned_shapes"});
     found.gain = unaligned.shorter_by(factor("aligned"), run);

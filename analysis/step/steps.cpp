@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view kOutside = "outside the profiler's range";
 constexpr double kMoment = 0.01;  // of a step
-constexpr std::string_view kResting = "not recorded, or not all of it";
 
 Steps detect(const TokenSource& source, const TokenSource& beginning) {
     Steps result;

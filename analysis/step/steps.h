@@ -50,6 +50,8 @@ struct Step {
     int64_t length_ns() const { return end_ns - begin_ns; }
 };
 
+// Why steps are left out of which something was not recorded; SQL asks for it by these words, too.
+inline constexpr std::string_view kResting = "not recorded, or not all of it";
 inline constexpr std::string_view kNoEnd = "nothing says where the last step ends";  // why it is left out
 bool has_no_end(const Step& step);  // it is left out, for nothing says where it ends
 // A stretch between two steps: it repeats as they do, but is none. SQL asks for it by these words, too.

@@ -19,8 +19,13 @@ namespace gpushim::analysis {
 
 namespace {
 
+struct GraphLaunches {
+    int64_t count = 0, in_steps = 0;
+};
+
 struct Sums {
     int64_t launches = 0, graph_launches = 0, invalid = 0;
+    int64_t in_steps = 0, timed_in_steps = 0, in_steps_ns = 0;  // in_steps: in graphs, too
     Moments times;
     int64_t union_ns = 0, covered_ns = INT64_MIN, unsure_ns = 0;
     int64_t small = 0, overlapped = 0, overlapped_ns = 0;
@@ -30,6 +35,11 @@ struct Sums {
 
     int64_t alone_ns() const { return times.sum - overlapped_ns; }
     int64_t alone_count() const { return times.count - overlapped; }
+    // A graph has so many nodes that run it.
+    void add_nodes(const GraphLaunches& graph, int64_t nodes) {
+        graph_launches += graph.count * nodes;
+        in_steps += graph.in_steps * nodes;
+    }
     bool empty() const { return launches + graph_launches + times.count + invalid == 0; }
 };
 
@@ -51,8 +61,16 @@ class KernelPart : public Part {
 
     void see(const Call& call) override {
         if (call.kind != CallKind::operation) return;
-        if (call.type == OperationClass::graph) ++graphs_[{gpu_of(call), call.detail}];
-        if (is_kernel(call)) ++sums_[gpu_of(call)][kernel_of(call)].launches;
+        const bool is_in_step = facts_.is_in_step(call);
+        if (call.type == OperationClass::graph) {
+            GraphLaunches& launches = graphs_[{gpu_of(call), call.detail}];
+            ++launches.count;
+            launches.in_steps += is_in_step;
+        }
+        if (!is_kernel(call)) return;
+        Sums& sums = sums_[gpu_of(call)][kernel_of(call)];
+        ++sums.launches;
+        sums.in_steps += is_in_step;
     }
 
     void take(const Call& call, bool before) override {
@@ -66,6 +84,11 @@ class KernelPart : public Part {
             return;
         }
         if (counts) note_grid(gpu, call);
+        if (counts && facts_.is_in_step(call)) {
+            Sums& sums = sums_[gpu][kernel_of(call)];
+            ++sums.timed_in_steps;
+            sums.in_steps_ns += call.times.end_ns - call.times.start_ns;
+        }
         const uint64_t who = counts ? kernel_of(call) : kUncounted;
         Ran ran = {call.times.start_ns, call.times.end_ns, who, is_comm(call)};
         ran.unsure_ns = std::min(call.times.likely_ns, ran.end_ns - ran.start_ns);
@@ -167,7 +190,7 @@ class KernelPart : public Part {
             "SELECT s.graph_id, s.device_id, sum(t.events) FROM v_series s"
             " JOIN v_series_total t ON t.series_id = s.id WHERE s.kind = 'graph_launch' AND s.captured = 0"
             " AND s.failed = 0 AND s.unfinished = 0 GROUP BY 1, 2");
-        while (graphs.step()) graphs_[{gpu_of(graphs.maybe(1)), graphs.number(0)}] += graphs.number(2);
+        while (graphs.step()) graphs_[{gpu_of(graphs.maybe(1)), graphs.number(0)}].count += graphs.number(2);
     }
 
     size_t gpu_of(std::optional<int64_t> device_id) const {
@@ -186,17 +209,17 @@ class KernelPart : public Part {
         return names_.size() - 1;
     }
 
-    void add_graph(size_t gpu, int64_t graph_id, int64_t launches) {
+    void add_graph(size_t gpu, int64_t graph_id, const GraphLaunches& launches) {
         const auto graph = facts_.graphs.find(graph_id);
         if (graph == facts_.graphs.end()) return;
         int64_t named = 0;
         for (const auto& [kernel, times] : graph->second.by_kernel) {
             const size_t known = kernel < 0 ? not_known() : static_cast<size_t>(kernel);
-            sums_[gpu][known].graph_launches += launches * times;
+            sums_[gpu][known].add_nodes(launches, times);
             named += times;
         }
         if (graph->second.kernels > named)
-            sums_[gpu][not_known()].graph_launches += launches * (graph->second.kernels - named);
+            sums_[gpu][not_known()].add_nodes(launches, graph->second.kernels - named);
     }
 
     int64_t gpu_id_of(size_t gpu) const {
@@ -217,6 +240,10 @@ class KernelPart : public Part {
         const auto text = [](std::string_view word) { return std::string(word); };
         const std::optional<int64_t> alone_ns = s.alone.value(0.5);
         const bool grids_known = ran && s.unknown_grid == 0;
+        const bool are_steps_known = !facts_.are_slices;
+        const auto if_in_steps = [&](int64_t value) {
+            return are_steps_known ? Value(value) : Value(nullptr);
+        };
         run.add("kernel", {gpu_id_of(gpu),
                            kernel.name,
                            s.launches,
@@ -250,7 +277,10 @@ class KernelPart : public Part {
                                : Value(nullptr),
                            s.invalid,
                            s.unsure_ns,
-                           grids_known ? Value(s.small_grid_filled_ns) : Value(nullptr)});
+                           grids_known ? Value(s.small_grid_filled_ns) : Value(nullptr),
+                           if_in_steps(s.in_steps),
+                           if_in_steps(s.timed_in_steps),
+                           if_in_steps(s.in_steps_ns)});
     }
 
     const TraceFacts& facts_;
@@ -259,9 +289,9 @@ class KernelPart : public Part {
     std::vector<Kernel> names_;  // those of the trace, the one not known, others of its totals
     std::map<std::string, size_t, std::less<>> by_name_;
     const KernelIndex index_;
-    std::vector<std::vector<Sums>> sums_;                   // by GPU and name
-    std::vector<Concurrency> beside_;                       // by GPU
-    std::map<std::pair<size_t, int64_t>, int64_t> graphs_;  // launches by GPU and graph
+    std::vector<std::vector<Sums>> sums_;                         // by GPU and name
+    std::vector<Concurrency> beside_;                             // by GPU
+    std::map<std::pair<size_t, int64_t>, GraphLaunches> graphs_;  // by GPU and graph
 };
 
 const PartRegistration kKernelPart(make_kernel_part);

@@ -24,7 +24,7 @@ constexpr int64_t kFullQueue = 400, kFullQueueFactor = 10;
 constexpr int64_t kEnoughForMedian = 100, kMedianEvery = 1024;
 
 struct LaunchSums {
-    int64_t count = 0, api_sum_ns = 0;
+    int64_t count = 0, api_sum_ns = 0, in_steps = 0;
     int64_t timed = 0, on_empty = 0, behind = 0, negative = 0, small = 0, small_ns = 0, full_queue = 0;
     int64_t depth_max = 0;
     Histogram api, empty, late, depth, runway;
@@ -46,6 +46,7 @@ class LaunchPart : public Part {
         LaunchSums& launches = all_[places_.of(call)];
         const int64_t cost_ns = call.exit_ns - call.enter_ns;
         ++launches.count;
+        launches.in_steps += facts_.is_in_step(call);
         if (!TraceFacts::has_call(call)) return;  // what it cost is not recorded
         launches.api_sum_ns += cost_ns;
         launches.api.add(cost_ns);
@@ -134,13 +135,15 @@ class LaunchPart : public Part {
         const bool latency_known =
             place.gpu >= 0 && facts_.gpus[static_cast<size_t>(place.gpu)].idle.latency_ns > 0;
         const auto if_known = [&](int64_t value) { return latency_known ? Value(value) : Value(nullptr); };
+        const bool are_steps_known = !facts_.are_slices;
         const bool has_depth = l.depth.count() > 0, has_cost = l.api.count() > 0 || l.api_sum_ns > 0;
         run.add("launch_stat",
                 {place.gpu_id, place.stream_id, l.count, has_cost ? Value(l.api_sum_ns) : Value(nullptr),
                  l.timed, l.on_empty, l.behind, l.negative, if_known(l.small), if_known(l.small_ns),
                  l.full_queue, maybe(l.api.value(0.5)), maybe(l.empty.value(0.5)), maybe(l.empty.value(0.95)),
                  maybe(l.late.value(0.5)), maybe(l.depth.value(0.5)),
-                 has_depth ? Value(l.depth_max) : Value(nullptr), maybe(l.runway.value(0.05))});
+                 has_depth ? Value(l.depth_max) : Value(nullptr), maybe(l.runway.value(0.05)),
+                 are_steps_known ? Value(l.in_steps) : Value(nullptr)});
         l.api.write(run, "api_call", place.gpu_id, place.stream_id);
         l.empty.write(run, "latency_empty", place.gpu_id, place.stream_id);
         l.late.write(run, "latency_behind", place.gpu_id, place.stream_id);

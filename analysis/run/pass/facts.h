@@ -114,6 +114,13 @@ struct TraceFacts {
         return api != apis.end() && api->second.kind == "graph_launch";
     }
 
+    // In a step that is known from begin to end, one that does not count, too: v_run_steps.recorded_steps.
+    bool is_in_step(const Call& call) const {
+        if (are_slices || call.step < 0 || static_cast<size_t>(call.step) >= steps.size()) return false;
+        const Step& step = steps[static_cast<size_t>(call.step)];
+        return !step.is_left_out || (step.why_left_out != kResting && step.why_left_out != kNoEnd);
+    }
+
     // None: not known, or the call is no kernel.
     const Kernel* kernel_of(const Call& call) const {
         if (call.kind != CallKind::operation || call.detail < 0) return nullptr;

@@ -68,6 +68,7 @@ void RunDb::run_files(std::string_view folder) {
 
 CountedSteps RunDb::derive() {
     run_files("views/");
+    run_files("fill/");
     CountedSteps basis(raw());
     basis.stand_before_views(made_);
     run_files("derive/");

@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 12;
+constexpr int kRunSchema = 13;
 
 class RunDb {
   public:
@@ -53,8 +53,8 @@ inline Value maybe(const std::optional<double>& value) { return value ? Value(*v
 
 bool is_run(const Database& base);
 
-// The files of sql/, in the order in which they are run: tables, views, derive (it reads views), and then
-// what each file of analysis/metric comes to; each by name.
+// The files of sql/, in the order in which they are run: tables, views, fill, derive (both read views), and
+// then what each file of analysis/metric comes to; each by name.
 struct SqlFile {
     const char* name;
     const char* text;

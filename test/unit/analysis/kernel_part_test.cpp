@@ -195,4 +195,49 @@ TEST_CASE("launches of the whole run come from the totals, also of names that no
     CHECK(row(written, "(other)", "launches", -1) == "2");
 }
 
+//  steps     before |──0──|──1──|──2 (left out: not all of it)
+//  gemm       ██  █ |  █  | █ █ | █                    in steps 3 of 6, two of them timed
+TEST_CASE("what was called in steps is told from what was called outside of them", "[kernel_part]") {
+    MadeFacts made;
+    const int64_t gemm = made.kernel("ampere_sgemm_128x64_tn", kMultiprocessors);
+    made.step(10'000, 20'000);
+    made.step(20'000, 30'000);
+    made.step(30'000, 40'000);
+    made.facts.steps[2].is_left_out = true;
+    made.facts.steps[2].why_left_out = kResting;
+    Call untimed = in_step(timed(0, gemm, 25'000, 0, 0), 1);
+    untimed.timed = false;
+    const std::vector<Call> calls = {timed(0, gemm, 0, 1'000, 9'000),
+                                     timed(0, gemm, 1'000, 9'000, 10'000),
+                                     in_step(timed(0, gemm, 12'000, 12'000, 15'000), 0),
+                                     in_step(timed(0, gemm, 21'000, 21'000, 22'000), 1),
+                                     untimed,
+                                     in_step(timed(0, gemm, 31'000, 31'000, 33'000), 2)};
+    const char* const asked = "launches, timed, in_steps, timed_in_steps, in_steps_ns";
+    Written written;
+    all_of(make_kernel_part(made.facts), made, calls, written);
+    CHECK(row(written, "ampere_sgemm_128x64_tn", asked) == "6 5 3 2 4000");
+
+    made.facts.are_slices = true;
+    Written sliced;
+    all_of(make_kernel_part(made.facts), made, calls, sliced);
+    CHECK(row(sliced, "ampere_sgemm_128x64_tn", asked) == "6 5 - - -");
+}
+
+TEST_CASE("kernels in graphs count where their graph was launched", "[kernel_part]") {
+    MadeFacts made;
+    const int64_t gemm = made.kernel("ampere_sgemm_128x64_tn", kMultiprocessors);
+    made.facts.graphs[5].kernels = 3;
+    made.facts.graphs[5].by_kernel = {{static_cast<int32_t>(gemm), 2}};
+    made.step(10'000, 20'000);
+    const Call graph = of_kind(launch(0, 0, 100), OperationClass::graph, kNotRecorded, 5);
+    Call later = graph;
+    later.enter_ns = 12'000;
+    later.exit_ns = 12'100;
+    Written written;
+    all_of(make_kernel_part(made.facts), made, {graph, in_step(later, 0)}, written);
+    CHECK(row(written, "ampere_sgemm_128x64_tn", "graph_launches, in_steps") == "4 2");
+    CHECK(row(written, "(name not known)", "graph_launches, in_steps") == "2 1");
+}
+
 }  // namespace kernel_part_test

@@ -264,4 +264,13 @@ TEST_CASE("without a known latency nothing is said of small kernels", "[launch_p
     CHECK(stat(written, "timed, small, small_ns") == "1 - -");
 }
 
+TEST_CASE("launches in steps are told from others", "[launch_part]") {
+    MadeFacts made;
+    made.step(100'000, 200'000);
+    Written written;
+    all_of(make_launch_part(made.facts), made,
+           {timed(0, 0, 8000, 9000), in_step(timed(0, 110'000, 118'000, 119'000), 0)}, written);
+    CHECK(stat(written, "count, in_steps") == "2 1");
+}
+
 }  // namespace launch_part_test

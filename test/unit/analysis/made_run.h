@@ -202,7 +202,7 @@ class MadeRun {
                  timed(int64_t{1000}), timed(timed_launches - 1000), timed(int64_t{0}),
                  timed(184 * shape_.timed_steps), timed(int64_t{400'000}), number(0), number(4100),
                  timed(int64_t{8000}), timed(int64_t{8900}), timed(int64_t{1500}), timed(int64_t{2}),
-                 timed(int64_t{9}), timed(int64_t{21'000})});
+                 timed(int64_t{9}), timed(int64_t{21'000}), nullptr});
         add_copies(run, gpu);
         add_kernels(run, gpu);
     }

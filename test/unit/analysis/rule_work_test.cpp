@@ -100,6 +100,23 @@ TEST_CASE("rules of kernels by name come on with their time", "[rule][rule_work]
     }));
 }
 
+TEST_CASE("what no step has timed may take nothing", "[rule][rule_work]") {
+    RunRows run = with({"nchwToNhwc", "layout_conversion", 4, of_step(0.3)});
+    const auto gain_ms = [&] {
+        const Finding finding = run.look("layout_conversions").value();
+        return std::pair(finding.gain.low_ns / kMs, finding.gain.high_ns / kMs);
+    };
+    const auto [low, high] = gain_ms();
+    CHECK(low > 0);
+    run.change("INSERT INTO step_work VALUES (0, 1.0)");
+    run.change("UPDATE kernel SET in_steps = launches, timed_in_steps = 0, in_steps_ns = 0");
+    CHECK(gain_ms() == std::pair(0.0, high));
+    CHECK_THAT(run.look("layout_conversions")->title, Catch::Matchers::Contains(" take up to "));
+    run.change(
+        "UPDATE kernel SET in_steps = launches / 2, timed_in_steps = launches / 2, in_steps_ns = sum_ns / 2");
+    CHECK(gain_ms().second == Approx(high / 2));
+}
+
 // Kernels that begin on an empty queue may have begun later than their times say.
 TEST_CASE("what may be a wait in front of small kernels is no gain for sure", "[rule][rule_work]") {
     const auto finding = [](int64_t unsure_ns) {

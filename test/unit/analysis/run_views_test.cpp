@@ -84,6 +84,39 @@ TEST_CASE("what GPUs did outside of steps counts as steps where no call tells", 
     CHECK(whole_steps("1", late) == "4.0");
 }
 
+//  steps       one outside, |0|1|2|, of 1 us; before them 40 launches, in them 3 each
+TEST_CASE("what kernels did in steps is held apart from what they did outside of them", "[run_views]") {
+    const auto asked = [](const std::string& rank, const std::string& kernel, const std::string& columns,
+                          const std::string& view = "v_kernel_work") {
+        Run run;
+        run.also(
+            "step (rank_id, step, number, begin_ns, dur_ns) VALUES (7, 0, 1, 1000, 1000),"
+            " (7, 1, 2, 2000, 1000), (7, 2, 3, 3000, 1000)");
+        run.also(
+            "kernel (gpu_id, name, launches, graph_launches, timed, sum_ns, in_steps, timed_in_steps,"
+            " in_steps_ns) VALUES (20, 'k', " +
+            kernel + ")");
+        run.also("launch_stat (gpu_id, stream_id, count, in_steps) VALUES (20, 1, 49, 9)");
+        run.insert("UPDATE rank SET " + rank);
+        run.finish();
+        return run.ask("SELECT " + columns + " FROM " + view);
+    };
+    const std::string all = "executed, timed, timed_ns, is_guessed";
+    const std::string detected = "steps_source = 'detected', outside_steps = ";
+    CHECK(asked(detected + "0", "40, 9, 30, 90, 9, 6, 60", all) == "9.0 6 60 0");
+    CHECK(asked(detected + "0", "40, 9, 30, 90, 9, 0, 0", all) == "9.0 30 90 1");
+    CHECK(asked(detected + "0", "49, 0, 0, 0, 9, 0, 0", all) == "9.0 0 0 0");
+    CHECK(asked(detected + "0", "40, 0, 30, 90, 0, 0, 0", all) == "0.0 30 90 0");
+    // Four steps' work over four steps, as three over three.
+    CHECK(asked(detected + "1", "40, 9, 30, 90, 9, 6, 60", all) == "12.0 6 60 0");
+    CHECK(asked("steps_source = 'none'", "40, 9, 30, 90, NULL, NULL, NULL", all) == "49 30 90 0");
+    CHECK(asked(detected + "0, rows_gone = 1, marked_steps = 7", "40, 9, 30, 90, 9, 6, 60", all) ==
+          "49 30 90 0");
+    CHECK(asked(detected + "0", "40, 9, 30, 90, 9, 6, 60", "executed", "v_launch_work") == "9.0");
+    CHECK(asked("steps_source = 'none'", "40, 9, 30, 90, NULL, NULL, NULL", "executed", "v_launch_work") ==
+          "49");
+}
+
 // 334351, 336623 and 491302 ns: a published report of nsys says that they spread by 89967.0.
 TEST_CASE("nsys' summary of calls", "[run_views]") {
     Run run;

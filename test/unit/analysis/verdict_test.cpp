@@ -82,14 +82,17 @@ TEST_CASE("idle time that nothing recorded explains is not called idle", "[verdi
     CHECK(verdict_of(idle)["word"].words() == "idle");
 }
 
-TEST_CASE("where most operations have no times there is no verdict", "[verdict]") {
-    const auto said = [](const char* coverage) {
+TEST_CASE("where most operations have no times there is a verdict if they leave little open", "[verdict]") {
+    // of a step of 20 ms: by how much the busy time may be longer
+    const auto said = [](const char* coverage, const char* open_ns) {
         const MadeRun made;
-        change(made, std::string("UPDATE gpu SET coverage = ") + coverage);
+        change(made, std::string("UPDATE gpu SET coverage = ") + coverage +
+                         "; UPDATE gpu_step SET busy_high_ns = busy_low_ns + " + open_ns);
         return report_of(made).json["verdict"];
     };
-    CHECK(said("0.51")["word"].words() == "input-bound");
-    const Json verdict = said("0.49");
+    CHECK(said("0.51", "19000000")["word"].words() == "input-bound");
+    CHECK(said("0.49", "1000000")["word"].words() == "input-bound");
+    const Json verdict = said("0.49", "19000000");
     CHECK(verdict["word"].words() == "not known");
     CHECK_THAT(verdict["text"].words(),
                Contains("49.0 % of the operations in timed spans have device times"));
@@ -218,7 +221,10 @@ TEST_CASE("without device times there is no verdict, and the evidence is poor", 
 TEST_CASE("what is wrong with the evidence has a grade", "[verdict][evidence]") {
     CHECK(graded("UPDATE gpu SET coverage = 0.91").grade == Grade::good);
     CHECK(graded("UPDATE gpu SET coverage = 0.89").grade == Grade::fair);
-    CHECK(graded("UPDATE gpu SET coverage = 0.49").grade == Grade::poor);
+    CHECK(graded("UPDATE gpu SET coverage = 0.49").grade == Grade::fair);
+    CHECK(graded("UPDATE gpu SET coverage = 0.49;"
+                 " UPDATE gpu_step SET busy_high_ns = busy_low_ns + 19000000")
+              .grade == Grade::poor);
     CHECK(graded("UPDATE gpu SET timed_share = 0.09").wrongs ==
           std::vector<std::string>{"9.0 % of the run was timed, the rest is an estimate"});
     CHECK(graded("UPDATE rank SET world_size = 3").wrongs == std::vector<std::string>{"2 of 3 ranks"});

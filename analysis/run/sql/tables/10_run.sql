@@ -69,6 +69,10 @@ CREATE TABLE step (
   PRIMARY KEY (rank_id, step)
 ) WITHOUT ROWID;
 
+-- Of each GPU, how many times what was called in its steps is the work of v_run_steps.whole_steps. A row
+-- where that is known.
+CREATE TABLE step_work (gpu_id INTEGER PRIMARY KEY, times REAL);
+
 -- Whether each trace's program trains or serves a language model.
 CREATE TABLE program (
   rank_id INTEGER PRIMARY KEY,

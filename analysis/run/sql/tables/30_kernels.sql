@@ -19,6 +19,9 @@ CREATE TABLE kernel (
   -- by so much sum_ns may be too long: a kernel that began on an empty queue may have begun later
   unsure_ns INTEGER,
   small_grid_filled_ns REAL,                   -- small_grid_ns, each times its blocks for each multiprocessor
+  -- called in steps that are known from begin to end, by themselves and in graphs, and those of timed, of the
+  -- rows that are there; NULL: the run has no steps
+  in_steps INTEGER, timed_in_steps INTEGER, in_steps_ns INTEGER,
   PRIMARY KEY (gpu_id, name)
 );
 

@@ -23,6 +23,7 @@ CREATE TABLE launch_stat (
   full_queue INTEGER,                          -- the call waited because the queue was full
   api_p50_ns INTEGER, latency_p50_ns INTEGER, latency_p95_ns INTEGER, behind_p50_ns INTEGER,
   depth_p50 INTEGER, depth_max INTEGER, runway_p5_ns INTEGER,
+  in_steps INTEGER,                            -- of count, as of kernel
   PRIMARY KEY (gpu_id, stream_id)
 );
 

@@ -21,7 +21,8 @@ WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or no
 -- An evaluation is no step, but what it launched is in totals: it counts there as so many steps as it is
 -- long. Where GPUs work through a step in which nothing was launched, they run steps long after their
 -- launches, which then do not tell how much is outside of steps: how long GPUs worked there does, in a run
--- that was timed throughout. It is no more than all steps: the rest is a start.
+-- that was timed throughout. It is no more than all steps: the rest is a start. recorded_steps: those whose
+-- begin and end are known, parts of steps among them; NULL where calls do not tell what is a step's.
 CREATE VIEW v_run_steps AS
 WITH usual AS (
   SELECT rank_id, avg(dur_ns) AS dur_ns FROM step WHERE coalesce(left_out, 0) = 0 GROUP BY rank_id),
@@ -42,7 +43,8 @@ worked AS (
       WHERE s.rank_id = u.rank_id AND s.why = 'not recorded, or not all of it'))
 SELECT r.rank_id, iif(coalesce(r.rows_gone, 0) = 0, n.steps, m.steps) AS steps,
   iif(coalesce(r.rows_gone, 0) = 0, n.whole_steps + coalesce(r.outside_steps, w.outside_steps, 0), m.steps)
-    AS whole_steps
+    AS whole_steps,
+  iif(coalesce(r.rows_gone, 0) = 0 AND w.outside_steps IS NULL, n.whole_steps, NULL) AS recorded_steps
 FROM rank r JOIN recorded n ON n.rank_id = r.rank_id LEFT JOIN worked w ON w.rank_id = r.rank_id
   JOIN (SELECT rank_id, iif(steps_source <> 'detected', marked_steps, NULL) AS steps FROM rank) m
     ON m.rank_id = r.rank_id

@@ -17,6 +17,18 @@ FROM kernel k
 LEFT JOIN gpu g ON g.gpu_id = k.gpu_id
 LEFT JOIN rank r ON r.rank_id = g.rank_id;
 
+-- What kernels did in all steps of the run (v_run_steps.whole_steps), without what was launched outside of
+-- them: warm-up, tuning, evaluation before the first mark. Of a run without steps, all that they did. timed
+-- and timed_ns are those that tell how long one takes; is_guessed: in steps none has device times, so that
+-- others, of a start-up, stand for them, which may have had more to do, or less.
+CREATE VIEW v_kernel_work AS
+SELECT k.gpu_id, k.name,
+  coalesce(k.in_steps * w.times, k.launches + coalesce(k.graph_launches, 0)) AS executed,
+  CASE WHEN w.times NOTNULL AND k.timed_in_steps > 0 THEN k.timed_in_steps ELSE k.timed END AS timed,
+  CASE WHEN w.times NOTNULL AND k.timed_in_steps > 0 THEN k.in_steps_ns ELSE k.sum_ns END AS timed_ns,
+  w.times NOTNULL AND k.in_steps > 0 AND k.timed_in_steps = 0 AND k.timed > 0 AS is_guessed
+FROM kernel k LEFT JOIN step_work w ON w.gpu_id = k.gpu_id;
+
 -- Operations of recorded products, by steps that count.
 CREATE VIEW v_product_step AS
 SELECT u.gpu_id, c.rank_id, c.step, c.number, c.dur_ns, coalesce(p.products, 0) AS products,

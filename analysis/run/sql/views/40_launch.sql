@@ -1,5 +1,10 @@
 -- Launching, as steps and kernels show it.
 
+-- Launches in all steps of the run, without those outside of them; see v_kernel_work.
+CREATE VIEW v_launch_work AS
+SELECT l.gpu_id, l.stream_id, coalesce(l.in_steps * w.times, l.count) AS executed
+FROM launch_stat l LEFT JOIN step_work w ON w.gpu_id = l.gpu_id;
+
 -- Steps of a GPU: it is launch bound if the host's launch calls and the time between them (below 20 us each)
 -- are longer than what the kernels took on the device.
 CREATE VIEW v_launch_bound AS
