@@ -6,6 +6,16 @@ namespace gpushim::analysis::rule_recompilation {
 
 namespace {
 
+constexpr Causes kLoads = {"alloc_or_load", "slow_call"};
+constexpr Causes kCompiles = {"alloc_or_load", "slow_call",    "framework",        "operator_cpu",
+                              "python",        "callback",     "interpreter_lock", "garbage_collection",
+                              "host_cpu",      "host_blocked", "host_unknown",     "between_launches"};
+
+// Samples are of all steps: those of steps that load code only where these have most of such time.
+std::string seen_in(const Situation& run, const Gain& gain) {
+    return 2 * gain.high_ns >= run.what_if().idle_ns(kCompiles) ? run.seen_in(kCompiles) : "";
+}
+
 std::optional<Finding> look(const Situation& run) {
     Query row = run.ask(
         "SELECT rowid, after_warm_up, after_warm_up_ns FROM load_stat"
@@ -18,13 +28,9 @@ std::optional<Finding> look(const Situation& run) {
     // Compiling itself is the host's work around the loads: of a step, not of whatever stretch was timed.
     found.gain = run.what_if().shorter([is_step = run.has_steps()](const GpuInStep& gpu) {
         if (!gpu.loads_code) return Gain{};
-        static constexpr Causes kLoads = {"alloc_or_load", "slow_call"};
-        static constexpr Causes kCompiles = {
-            "alloc_or_load", "slow_call",    "framework",        "operator_cpu",
-            "python",        "callback",     "interpreter_lock", "garbage_collection",
-            "host_cpu",      "host_blocked", "host_unknown",     "between_launches"};
         return Gain{gpu.idle_ns(kLoads) * gpu.sure_share(), gpu.idle_ns(is_step ? kCompiles : kLoads)};
     });
+    found.where = seen_in(run, found.gain);
     found.confidence = 0.7;
     found.evidence = {{"load_stat", row.number(0)}};
     return found;

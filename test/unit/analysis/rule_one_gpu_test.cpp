@@ -315,6 +315,35 @@ TEST_CASE("loading code after warm-up is told from allocating", "[rule][rule_one
     CHECK(found->gain.high_ns == Approx(found->gain.low_ns));
 }
 
+TEST_CASE("where code is compiled is said if most of such time is in steps that load some",
+          "[rule][rule_one_gpu]") {
+    const auto where = [](int64_t others_ns) {
+        RunRows run;
+        run.rank(0);
+        for (int64_t step = 0; step < RunRows::kSteps; ++step)
+            run.step(
+                0, step,
+                {.ran = {{kCompute, 10 * kMs}}, .idle = {{"host_cpu", step < 4 ? 10 * kMs : others_ns}}});
+        run.change("UPDATE step SET has_load = 1 WHERE step < 4");
+        run.add("load_stat", {{"rank_id", int64_t{0}},
+                              {"loads", int64_t{100}},
+                              {"load_ns", kMs},
+                              {"after_warm_up", int64_t{4}},
+                              {"after_warm_up_ns", kMs}});
+        run.add("idle_python", {{"gpu_id", int64_t{0}},
+                                {"step", int64_t{1}},
+                                {"cause", "host_cpu"},
+                                {"file", "/me/attention.py"},
+                                {"function", "forward"},
+                                {"line", int64_t{46}},
+                                {"ns", 9 * kMs},
+                                {"samples", int64_t{9}}});
+        return run.look("recompilation")->where;
+    };
+    CHECK(where(kMs) == "by 9 of 9 samples in attention.py:46 (forward)");
+    CHECK(where(6 * kMs) == "");
+}
+
 TEST_CASE("a rank that waits for another gains nothing by itself", "[rule][rule_one_gpu]") {
     RunRows run;
     run.rank(0).rank(1);
