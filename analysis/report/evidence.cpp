@@ -41,9 +41,9 @@ void doubt_times(const ReportSource& source, const TrustFigures& trust, Wrongs& 
     if (trust.level == "host" && !trust.windows)
         return wrongs.push_back({Grade::poor, "host times only: what the GPU did is not recorded"});
     if (trust.level == "host") wrongs.push_back({Grade::fair, "not all GPUs have device times"});
-    if (trust.coverage && *trust.coverage < kCovered)
-        wrongs.push_back({too_low_coverage(source) ? Grade::poor : Grade::fair,
-                          percent_text(*trust.coverage) + " of the operations in timed spans have times"});
+    if (const auto covered = trust.covered(); covered && *covered < kCovered)
+        wrongs.push_back({too_few_with_times(source) ? Grade::poor : Grade::fair,
+                          percent_text(*covered) + " " + trust.of_what() + " have times"});
     if (trust.timed_share && *trust.timed_share < kMuchTimed)
         wrongs.push_back({Grade::fair, percent_text(*trust.timed_share) +
                                            " of the run was timed, the rest is an estimate"});
@@ -161,12 +161,15 @@ std::string without_length_text(const Database& run) {
 std::string basis_text(const Database& run, const TrustFigures& trust) {
     std::string text;
     const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-    const bool all = trust.coverage.value_or(0) >= kAll;
+    const bool all = trust.covered().value_or(0) >= kAll;
     if (trust.timed_share && *trust.timed_share >= 0.99 && all)
         add("all operations timed");
     else if (trust.timed_share)
         add(percent_text(*trust.timed_share) + " of the run timed" +
-            (trust.coverage && !all ? ", " + percent_text(*trust.coverage) + " of its operations" : ""));
+            (trust.covered() && !all
+                 ? ", " + percent_text(*trust.covered()) +
+                       (trust.steps_coverage ? " of the operations in steps" : " of its operations")
+                 : ""));
     const std::string source = source_of_times(trust.level);
     if (!text.empty() && trust.level != "host" && source != trust.level) text += " by " + source;
     if (const std::string some = without_length_text(run); !text.empty() && !some.empty()) add(some);

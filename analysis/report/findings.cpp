@@ -105,7 +105,7 @@ void write(const ReportSource& source, Report& report) {
         return report.line(
             "WHAT TO DO  find out why it hung: what the ranks that are missing did last, above");
     }
-    write_gains(run, too_low_coverage(source).has_value(), report);
+    write_gains(run, too_few_with_times(source).has_value(), report);
     write_rest(run.advice, Kind::kNoGain, "no gain expected  ", report);
     write_rest(run.advice, Kind::kNote, "note  ", report);
 }

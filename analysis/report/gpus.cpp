@@ -25,6 +25,9 @@ struct Gpu {
     std::optional<double> busy, low, high, likely_low, likely_high, as_ran, as_ran_low, as_ran_high, coverage,
         timed_share, open_share, inferred_share;
     bool called_nccl;
+    std::optional<double> steps_coverage;
+
+    double covered() const { return steps_coverage ? *steps_coverage : coverage.value_or(1); }
 };
 
 std::map<int64_t, Gpu> rows_of(const Database& run) {
@@ -35,7 +38,8 @@ std::map<int64_t, Gpu> rows_of(const Database& run) {
         " busy_share_likely_low, busy_share_likely_high, as_it_ran_share,"
         " as_it_ran_share_low, as_it_ran_share_high, coverage, timed_share, open_share, inferred_share,"
         " EXISTS (SELECT 1 FROM stream_stat s WHERE s.gpu_id = gpu.gpu_id AND s.collectives > 0)"
-        " OR EXISTS (SELECT 1 FROM collective_instance c WHERE c.rank_id = gpu.rank_id) FROM gpu");
+        " OR EXISTS (SELECT 1 FROM collective_instance c WHERE c.rank_id = gpu.rank_id),"
+        " (SELECT w.coverage FROM step_work w WHERE w.gpu_id = gpu.gpu_id) FROM gpu");
     while (row.step())
         all[row.number(0)] = {
             row.text(1),         row.text(2),         row.text(4),         row.text(5),
@@ -43,7 +47,7 @@ std::map<int64_t, Gpu> rows_of(const Database& run) {
             row.maybe(9),        maybe_real(row, 10), maybe_real(row, 11), maybe_real(row, 12),
             maybe_real(row, 13), maybe_real(row, 14), maybe_real(row, 15), maybe_real(row, 16),
             maybe_real(row, 17), maybe_real(row, 18), maybe_real(row, 19), maybe_real(row, 20),
-            maybe_real(row, 21), row.number(22) != 0};
+            maybe_real(row, 21), row.number(22) != 0, maybe_real(row, 23)};
     return all;
 }
 
@@ -162,6 +166,7 @@ Json json_of(const GpuFigures& figures, const Gpu& gpu, const ReportSource& sour
         .known("steps", figures.steps)
         .known("sampled", figures.is_known() && figures.sampled)
         .maybe("coverage", gpu.coverage, why)
+        .maybe("steps_coverage", gpu.steps_coverage, "no step was timed as a whole")
         .maybe("open_share", gpu.open_share, why)
         .maybe("inferred_share", gpu.inferred_share, why)
         .maybe("timed_share", gpu.timed_share, why);
@@ -249,6 +254,7 @@ void show_straggler(const ReportSource& source, std::vector<GpuFigures>& all) {
 std::string mark_of(const GpuFigures& figures, const Gpu& gpu) {
     std::string text = "  of the operations of " + figures.label.text + " in timed spans " +
                        percent_text(*gpu.coverage) + " have device times";
+    if (gpu.steps_coverage) text += ", of those in steps " + percent_text(*gpu.steps_coverage);
     if (!figures.is_known() || !gpu.open_share) return text;
     const double inferred = gpu.inferred_share.value_or(0);
     if (inferred > 0)
@@ -273,7 +279,7 @@ void write(const ReportSource& source, Report& report) {
         table.push_back(row_of(figures, gpu));
         if (!figures.is_known() && why.empty())
             why = "  not known for " + figures.label.text + ": " + why_of(gpu, source);
-        if (gpu.coverage.value_or(1) < kMarkedCoverage) marks.push_back(mark_of(figures, gpu));
+        if (gpu.coverage && gpu.covered() < kMarkedCoverage) marks.push_back(mark_of(figures, gpu));
         by_id[figures.gpu_id] = json_of(figures, gpu, source);
     }
     Json list = Json::array();

@@ -19,7 +19,8 @@ std::string level_text(const TrustFigures& trust, bool rows_gone) {
                                 (*trust.windows == 1 ? " window, " : " windows, ")
                           : "") +
            (trust.timed_share ? percent_text(*trust.timed_share) + " of the run" : "share not recorded") +
-           (trust.coverage ? ", " + percent_text(*trust.coverage) + " of the operations in that time" : "");
+           (trust.coverage ? ", " + percent_text(*trust.coverage) + " of the operations in that time" : "") +
+           (trust.steps_coverage ? ", " + percent_text(*trust.steps_coverage) + " of those in steps" : "");
 }
 
 std::string clock_text(const TrustFigures& trust) {
@@ -58,6 +59,7 @@ void write(const ReportSource& source, Report& report) {
     Facts facts;
     facts.known("level", trust.level)
         .maybe("coverage", trust.coverage, none)
+        .maybe("steps_coverage", trust.steps_coverage, "no step was timed as a whole")
         .maybe("timed_share", trust.timed_share, none)
         .maybe("windows", trust.windows, none)
         .maybe("clock_error_ns", trust.clock_error_ns, none)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../advice/evidence_limits.h"
+#include "../text/units.h"
 #include "gpu_figures.h"
 
 namespace gpushim::analysis {
@@ -24,8 +25,10 @@ bool is_busy_bounded(const std::vector<GpuFigures>& gpus) {
 // The latency that was taken for granted stands in the last but one, too: only traces tell if it was
 // calibrated.
 constexpr const char* kGpus =
-    "SELECT min(coverage), min(timed_share), min(windows), max(latency_ns), (SELECT latency_p50_ns"
-    " FROM launch_stat WHERE on_empty >= 5 ORDER BY count DESC LIMIT 1) FROM gpu WHERE level <> 'host'";
+    "SELECT min(g.coverage), min(g.timed_share), min(g.windows), max(g.latency_ns), (SELECT latency_p50_ns"
+    " FROM launch_stat WHERE on_empty >= 5 ORDER BY count DESC LIMIT 1),"
+    " CASE WHEN count(w.coverage) = count(g.coverage) THEN min(w.coverage) END"
+    " FROM gpu g LEFT JOIN step_work w ON w.gpu_id = g.gpu_id WHERE g.level <> 'host'";
 
 // A process stands for as much of the run as it is long, and a short one is no worst case of the others.
 constexpr const char* kCosts =
@@ -40,11 +43,14 @@ constexpr const char* kCosts =
 
 }  // namespace
 
-std::optional<double> too_low_coverage(const ReportSource& source) {
-    Query gpus = source.run.prepare("SELECT avg(coverage) FROM gpu WHERE level <> 'host'");
+std::optional<std::string> too_few_with_times(const ReportSource& source) {
+    Query gpus = source.run.prepare(
+        "SELECT avg(coalesce(w.coverage, g.coverage)), count(w.coverage) FROM gpu g LEFT JOIN step_work w"
+        " ON w.gpu_id = g.gpu_id WHERE g.level <> 'host'");
     const auto coverage = gpus.step() ? maybe_real(gpus, 0) : std::nullopt;
-    return coverage && *coverage < kHalfCovered && !is_busy_bounded(gpu_figures(source)) ? coverage
-                                                                                         : std::nullopt;
+    if (!coverage || *coverage >= kHalfCovered || is_busy_bounded(gpu_figures(source))) return {};
+    return percent_text(*coverage) + " of the operations in " +
+           (gpus.number(1) > 0 ? "steps" : "timed spans");
 }
 
 TrustFigures trust_figures(const Database& run) {
@@ -56,6 +62,7 @@ TrustFigures trust_figures(const Database& run) {
         trust.windows = gpus.maybe(2);
         trust.calibrated_ns = gpus.maybe(3);
         trust.latency_ns = gpus.maybe(4);
+        trust.steps_coverage = maybe_real(gpus, 5);
     }
     Query ranks = run.prepare(kCosts);
     if (ranks.step()) {

@@ -165,11 +165,10 @@ Verdict of_shares(const RunAdvice& run, const std::optional<MeanShares>& shares,
 }
 
 // Of most operations in windows it is not known when they ran: what looks idle may be their time.
-Verdict of_few_times(double coverage) {
-    return {"not known",
-            percent_text(coverage) +
-                " of the operations in timed spans have device times, so what looks idle may be the "
-                "time of the others; what is said below is of those few"};
+Verdict of_few_times(const std::string& few) {
+    return {"not known", few +
+                             " have device times, so what looks idle may be the time of the others; what is "
+                             "said below is of those few"};
 }
 
 Verdict verdict_of(const ReportSource& source, bool contradictory, const std::vector<GpuFigures>& gpus,
@@ -180,7 +179,7 @@ Verdict verdict_of(const ReportSource& source, bool contradictory, const std::ve
         return {"hung", hang_lines(*hang).front() + "; who waits for whom is below"};
     const RunAdvice& run = advice_of(source);
     if (!run.is_known) return {"not known", run.why_unknown};
-    if (const auto coverage = too_low_coverage(source)) return of_few_times(*coverage);
+    if (const auto few = too_few_with_times(source)) return of_few_times(*few);
     // Rules know the run as a whole: of a part of it, only what its time was.
     const bool is_part = source.is_part_of_run();
     const Advice* const first = is_part ? nullptr : run.first();

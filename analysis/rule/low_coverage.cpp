@@ -26,11 +26,13 @@ std::string percent_of(double share) {
 
 void doubt_coverage(const Situation& run, std::vector<Doubt>& doubts) {
     Query row = run.ask(
-        "SELECT coverage, rowid FROM gpu WHERE level <> 'host' AND coverage IS NOT NULL"
-        " ORDER BY coverage LIMIT 1");
+        "SELECT coalesce(w.coverage, g.coverage), g.rowid, w.coverage NOTNULL FROM gpu g"
+        " LEFT JOIN step_work w ON w.gpu_id = g.gpu_id WHERE g.level <> 'host' AND g.coverage NOTNULL"
+        " ORDER BY 1 LIMIT 1");
     if (row.step() && row.real(0) < kCovered)
         doubts.push_back(
-            {percent_of(row.real(0)) + " of the operations in timed windows have device times",
+            {percent_of(row.real(0)) + " of the operations in " +
+                 (row.number(2) != 0 ? "steps" : "timed windows") + " have device times",
              "Run gpushim doctor --hooks to see which calls have none, such as graphs and other streams.",
              {"gpu", row.number(1)}});
 }

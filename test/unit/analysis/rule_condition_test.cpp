@@ -351,6 +351,9 @@ TEST_CASE("kernels that leave most of the GPU empty are a note", "[rule][rule_co
 TEST_CASE("what of a run is known too little to trust the advice", "[rule][rule_condition]") {
     CHECK(!one_gpu().look("low_coverage"));
     const auto with = [](const std::string& sql) { return one_gpu().change(sql).look("low_coverage"); };
+    CHECK_THAT(with("INSERT OR REPLACE INTO step_work VALUES (0, NULL, 0.5)")->title,
+               Catch::Matchers::Contains("50 % of the operations in steps have device times"));
+    CHECK(!with("UPDATE gpu SET coverage = 0.5; INSERT OR REPLACE INTO step_work VALUES (0, NULL, 0.95)"));
 
     auto found = with("UPDATE gpu SET coverage = 0.89");
     REQUIRE(found);

@@ -117,6 +117,26 @@ TEST_CASE("what kernels did in steps is held apart from what they did outside of
           "49");
 }
 
+TEST_CASE("how many operations in steps have times is of those that count", "[run_views]") {
+    const auto coverage = [](const std::string& sql) {
+        Run run;
+        run.also(
+            "step (rank_id, step, number, begin_ns, dur_ns, warm_up) VALUES (7, 0, 1, 0, 1000, 1),"
+            " (7, 1, 2, 1000, 1000, 0), (7, 2, 3, 2000, 1000, 0)");
+        run.also(
+            "gpu_step (gpu_id, step, operations, timed) VALUES (20, -1, 900, 0), (20, 0, 90, 0),"
+            " (20, 1, 10, 9), (20, 2, 30, 25)");
+        run.insert("UPDATE rank SET steps_source = 'detected'");
+        run.insert(sql);
+        run.finish();
+        return run.ask("SELECT coverage FROM step_work");
+    };
+    CHECK(coverage("UPDATE rank SET micro_steps = 1") == "0.85");
+    CHECK(coverage("INSERT INTO unlike_steps VALUES (20)") == "-");
+    CHECK(coverage("UPDATE rank SET steps_source = 'none'") == "-");
+    CHECK(coverage("DELETE FROM gpu_step WHERE step >= 0") == "-");
+}
+
 // 334351, 336623 and 491302 ns: a published report of nsys says that they spread by 89967.0.
 TEST_CASE("nsys' summary of calls", "[run_views]") {
     Run run;

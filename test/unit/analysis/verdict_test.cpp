@@ -84,9 +84,10 @@ TEST_CASE("idle time that nothing recorded explains is not called idle", "[verdi
 
 TEST_CASE("where most operations have no times there is a verdict if they leave little open", "[verdict]") {
     // of a step of 20 ms: by how much the busy time may be longer
-    const auto said = [](const char* coverage, const char* open_ns) {
+    const auto said = [](const char* coverage, const char* open_ns, const char* of_steps = "NULL") {
         const MadeRun made;
         change(made, std::string("UPDATE gpu SET coverage = ") + coverage +
+                         "; UPDATE step_work SET coverage = " + of_steps +
                          "; UPDATE gpu_step SET busy_high_ns = busy_low_ns + " + open_ns);
         return report_of(made).json["verdict"];
     };
@@ -98,6 +99,10 @@ TEST_CASE("where most operations have no times there is a verdict if they leave 
                Contains("49.0 % of the operations in timed spans have device times"));
     CHECK(verdict["finding"].text() == "null");
     CHECK_THAT(verdict["why"].words(), Contains("too little is known for a verdict"));
+    // A start-up that had no times is no step's, and the other way round.
+    CHECK(said("0.1", "19000000", "0.9")["word"].words() == "input-bound");
+    CHECK_THAT(said("0.9", "19000000", "0.1")["text"].words(),
+               Contains("10.0 % of the operations in steps have device times"));
 }
 
 TEST_CASE("a report begins with the verdict, the step and the trust", "[verdict]") {
@@ -219,12 +224,12 @@ TEST_CASE("without device times there is no verdict, and the evidence is poor", 
 }
 
 TEST_CASE("what is wrong with the evidence has a grade", "[verdict][evidence]") {
-    CHECK(graded("UPDATE gpu SET coverage = 0.91").grade == Grade::good);
-    CHECK(graded("UPDATE gpu SET coverage = 0.89").grade == Grade::fair);
-    CHECK(graded("UPDATE gpu SET coverage = 0.49").grade == Grade::fair);
-    CHECK(graded("UPDATE gpu SET coverage = 0.49;"
-                 " UPDATE gpu_step SET busy_high_ns = busy_low_ns + 19000000")
-              .grade == Grade::poor);
+    const std::string of_windows = "UPDATE step_work SET coverage = NULL; UPDATE gpu SET coverage = ";
+    CHECK(graded(of_windows + "0.91").grade == Grade::good);
+    CHECK(graded(of_windows + "0.89").grade == Grade::fair);
+    CHECK(graded(of_windows + "0.49").grade == Grade::fair);
+    CHECK(graded(of_windows + "0.49; UPDATE gpu_step SET busy_high_ns = busy_low_ns + 19000000").grade ==
+          Grade::poor);
     CHECK(graded("UPDATE gpu SET timed_share = 0.09").wrongs ==
           std::vector<std::string>{"9.0 % of the run was timed, the rest is an estimate"});
     CHECK(graded("UPDATE rank SET world_size = 3").wrongs == std::vector<std::string>{"2 of 3 ranks"});

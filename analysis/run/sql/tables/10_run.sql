@@ -69,9 +69,12 @@ CREATE TABLE step (
   PRIMARY KEY (rank_id, step)
 ) WITHOUT ROWID;
 
--- Of each GPU, how many times what was called in its steps is the work of v_run_steps.whole_steps. A row
--- where that is known.
-CREATE TABLE step_work (gpu_id INTEGER PRIMARY KEY, times REAL);
+-- What is known of each GPU's steps.
+CREATE TABLE step_work (
+  gpu_id INTEGER PRIMARY KEY,
+  times REAL,     -- what was called in them is, so many times, the work of v_run_steps.whole_steps
+  coverage REAL   -- with times, of the operations in those that count and were timed whole; NULL: none was
+);
 
 -- Whether each trace's program trains or serves a language model.
 CREATE TABLE program (
