@@ -1,6 +1,7 @@
 // How long a step takes, how many there were, and how many samples a second that is.
 #include <cstdio>
 
+#include "../step/steps.h"
 #include "../text/units.h"
 #include "facts.h"
 #include "hang.h"
@@ -10,6 +11,8 @@
 namespace gpushim::analysis::section_steps {
 
 namespace {
+
+constexpr size_t kIndent = 11;
 
 std::string basis_text(const ShownSteps& steps, const ReportSource& source) {
     char confidence[32] = "";
@@ -59,6 +62,7 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
                 duration_text(static_cast<double>(*steps.p95_ns)) + " p95" + mean + "   " +
                 (hang_of(source) ? "until nothing moved any more" : steps.rates_text(" steps/s", "   ")));
     report.line("           " + basis_text(steps, source));
+    if (steps.why.starts_with(kByReads)) report.paragraph("           " + steps.why, kIndent);
     constexpr double kSmallPart = 0.5;
     if (steps.run_share.value_or(1) < kSmallPart && !source.is_part_of_run())
         report.line("           " + place_text(steps));

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <map>
 
+#include "steps.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -18,6 +20,7 @@ struct Counted {
     Candidates candidates;
     std::map<int32_t, int64_t> lanes;
     int64_t launches = 0, optimizers = 0, graphs = 0, operations = 0;
+    bool trains = false;  // as far as names tell
     std::optional<int32_t> lead_lane() const {
         const auto most = std::max_element(lanes.begin(), lanes.end(),
                                            [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -33,6 +36,7 @@ Counted count(const TokenSource& source) {
         if (token.kind == TokenKind::sync) return;
         ++counted.launches;
         counted.optimizers += token.is_optimizer;
+        counted.trains |= token.is_optimizer || token.purpose.trains;
         counted.graphs += token.kind == TokenKind::graph;
         counted.operations += token.operations;
         if (token.kind != TokenKind::copy_h2d) ++counted.lanes[token.lane];
@@ -112,7 +116,10 @@ std::vector<Trial> of_run(std::vector<Trial> trials, const Counted& counted) {
     return trials;
 }
 
-Period found(const Reading& reading, const std::vector<Trial>& trials, const Counted& counted) {
+// `finer`: what lies several times in each of its pieces, which end in a read-back of the host, and is taken
+// for a part of them.
+Period found(const Reading& reading, const std::vector<Trial>& trials, const Counted& counted,
+             const Reading* finer = nullptr) {
     Period period;
     period.anchor = reading.trial->anchor();
     period.confidence = reading.confidence();
@@ -126,7 +133,7 @@ Period found(const Reading& reading, const std::vector<Trial>& trials, const Cou
     if (period.confidence < kConfidence)
         return refused("the best period repeats only " + figure(reading.steps(), "%.0f") +
                        " times: its confidence is " + figure(period.confidence, "%.2f") + ", 0.80 is needed");
-    if (const size_t lag = undecided_lag(reading); lag != 0)
+    if (const size_t lag = undecided_lag(reading); lag != 0 && finer == nullptr)
         return refused(
             "one in " + std::to_string(lag) + " stretches from " + in_words(period.anchor) +
             " to the next is different: no optimizer kernel or collective shows whether it ends a step");
@@ -148,6 +155,9 @@ Period found(const Reading& reading, const std::vector<Trial>& trials, const Cou
     period.early = reading.trial->early();
     if (is_lead)
         period.why = "several lanes run at once: the signatures are those of the lane with the most launches";
+    if (finer != nullptr)
+        period.why = std::string(kByReads) + "; " + figure(finer->steps() / reading.steps(), "%.0f") +
+                     " stretches that are much alike lie in each, and are taken for parts of it";
     return period;
 }
 
@@ -163,6 +173,10 @@ Period choose(const std::vector<Reading>& fitting, const std::vector<Trial>& tri
                           (reading.trial->optimizer_distance() != 0 || !is_clearly_finer(finest, reading));
         if (begins || ends) return found(best_of_same(fitting, reading), trials, counted);
     }
+    // Where nothing trains, what the host reads is what it goes on by: the next image, the next prompt.
+    for (const Reading& reading : fitting)
+        if (reading.is_read_back() && !counted.trains)
+            return found(best_of_same(fitting, reading), trials, counted, &finest);
     if (is_clearly_finer(finest, fitting.back()))
         return refused(
             "more than one period fits: no input copy, optimizer kernel or sync shows which is the step");

@@ -67,6 +67,10 @@ bool Reading::has_copies() const { return trial->share_with_copies() >= kRecurs;
 bool Reading::has_optimizers() const { return trial->share_with_optimizers() >= kRecurs; }
 bool Reading::has_syncs() const { return trial->share_with_syncs() >= kRecurs; }
 
+bool Reading::is_read_back() const {
+    return micro_steps == 1 && lag == 1 && trial->share_with_reads() >= kNearlyAll;
+}
+
 Reading read(const Trial& trial) {
     Reading reading = {&trial, trial.best_lag()};
     const int by_optimizer = trial.optimizer_distance();

@@ -22,6 +22,7 @@ struct Reading {
     bool has_copies() const;  // nearly every piece has; so the others
     bool has_optimizers() const;
     bool has_syncs() const;
+    bool is_read_back() const;  // each ends in a wait for what it copied to the host
     // Each piece updates the parameters of each model once, and no more than that makes a step: whatever else
     // the program does in some of them, as an evaluation.
     bool is_each_an_update() const;

@@ -58,6 +58,10 @@ bool has_no_end(const Step& step);  // it is left out, for nothing says where it
 inline constexpr std::string_view kTrainsNothing = "it updates no parameters: an evaluation, or the like";
 bool trains_nothing(const Step& step);
 
+// Why a stretch is a step, where what lies in it repeats, too: the first words of `Steps::why`.
+inline constexpr std::string_view kByReads =
+    "a step is what lies between two values that the host reads and waits for";
+
 struct Steps {
     std::vector<Step> steps;      // by begin
     std::string anchor;           // in words

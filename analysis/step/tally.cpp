@@ -10,6 +10,7 @@ void Tally::add(const Token& token, std::optional<int32_t> lead_lane) {
     const bool is_copy = token.kind == TokenKind::copy_h2d, is_sync = token.kind == TokenKind::sync;
     copies += is_copy;
     syncs += is_sync;
+    reads += is_sync && token.bytes > 0;
     optimizers += token.is_optimizer;
     collectives += token.kind == TokenKind::collective;
     loads += token.is_load;
@@ -42,6 +43,7 @@ Tally Tally::operator-(const Tally& earlier) const {
     between.launches -= earlier.launches;
     between.copies -= earlier.copies;
     between.syncs -= earlier.syncs;
+    between.reads -= earlier.reads;
     between.optimizers -= earlier.optimizers;
     between.collectives -= earlier.collectives;
     between.loads -= earlier.loads;

@@ -15,6 +15,7 @@ struct Tally {
     uint64_t signature = 0;
     int64_t launches = 0;
     int64_t copies = 0, syncs = 0, optimizers = 0, collectives = 0, loads = 0;
+    int64_t reads = 0;               // waits behind which something has been copied to the host
     int64_t gradients = 0;           // kernels that compute some
     int64_t updates = 0;             // of the parameters, by all gradients together: see `note_update`
     std::array<int64_t, 32> bins{};  // launches by name, to tell how much two stretches have in common

@@ -72,6 +72,7 @@ void Trial::count_cues(const Tally& piece, double ns) {
     with_copies_ += piece.copies > 0;
     with_optimizers_ += piece.optimizers > 0;
     with_syncs_ += piece.syncs > 0;
+    with_reads_ += piece.reads > 0;
     if (piece.updates > 0 && piece.updates <= static_cast<int64_t>(kMostModels))
         ++with_updates_[static_cast<size_t>(piece.updates - 1)];
     all_with_updates_ += piece.updates > 0;

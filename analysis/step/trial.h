@@ -58,6 +58,7 @@ class Trial {
     double share_with_copies() const { return share(with_copies_); }
     double share_with_optimizers() const { return share(with_optimizers_); }
     double share_with_syncs() const { return share(with_syncs_); }
+    double share_with_reads() const { return share(with_reads_); }  // the host waits for a value
     // As many updates as most that train: one of each model that a step trains, as both of a pair that
     // compete.
     double share_with_usual_updates() const { return share(static_cast<double>(usual_updates())); }
@@ -118,7 +119,7 @@ class Trial {
     int64_t begun_ns_ = 0, first_ns_ = 0;
     Tally begun_, last_, typical_, early_;
     int64_t before_ = 0, pieces_ = 0, votes_ = 0;
-    double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, alike_ = 0;
+    double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, with_reads_ = 0, alike_ = 0;
     double that_train_ = 0;
     static constexpr size_t kMostModels = 3;           // a step updates each once; more are several steps
     std::array<int64_t, kMostModels> with_updates_{};  // how many have one, two, …

@@ -83,6 +83,43 @@ TEST_CASE("layers are not steps", "[step]") {
     CHECK(detected(bare).why.find("more than one period fits") == 0);
 }
 
+// Images of so many steps: each step a network of 24 layers and a value that the host reads.
+std::vector<int64_t> sample_images(MadeRun& run, int steps_of_image, const std::string& behind = "") {
+    std::string layers;
+    for (int i = 0; i < 24; ++i) layers += "lmnt";
+    std::vector<int64_t> begins;
+    for (int image = 0; image < 12; ++image) {
+        const int64_t begin_ns = run.play(image == 0 ? "" : "r");
+        for (int i = 0; i < steps_of_image; ++i) {
+            const int64_t own_ns = run.play("x" + layers + "yz" + behind);
+            begins.push_back(i == 0 ? begin_ns : own_ns);
+            run.copy('s', 2);
+        }
+        run.copy('s', 32'768);
+    }
+    return begins;
+}
+
+TEST_CASE("where nothing trains, a value that the host reads ends a step, whatever repeats within",
+          "[step]") {
+    for (const int steps_of_image : {4, 20, 50}) {
+        MadeRun run;
+        const auto truth = sample_images(run, steps_of_image);
+        const Steps found = detected(run);
+        INFO(steps_of_image << ": " << found.why);
+        CHECK(begins(found) == truth);
+        CHECK(found.why.starts_with(kByReads));
+        CHECK(found.why.find(" stretches that are much alike lie in each") != std::string::npos);
+    }
+    // A wait reads nothing; and what trains may look at a loss every few steps.
+    MadeRun waits, trains;
+    sample_images(waits, 20);
+    for (Token& token : waits.tokens) token.bytes = std::min(token.bytes, int64_t{0});
+    CHECK(detected(waits).source == "none");
+    sample_images(trains, 20, "B");
+    CHECK(detected(trains).source == "none");
+}
+
 TEST_CASE("what a program does every ten steps is no step", "[step]") {
     MadeRun run;
     std::vector<int64_t> truth;
