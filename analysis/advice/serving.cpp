@@ -28,8 +28,8 @@ Serving::Serving(sqlite3* run) {
     is_so_ = serves.step() && serves.number(0) != 0;
     if (!is_so_) return;
     Query kinds(run, file_of(run),
-                "SELECT sum(kind = 'prefill'), sum(kind IN ('decode', 'mixed', 'eager')),"
-                " sum(kind IN ('decode', 'mixed', 'eager') AND graphs = 0) FROM v_iteration");
+                "SELECT sum(kind = 'prefill'), sum(kind IN ('decode', 'mixed')),"
+                " sum(kind IN ('decode', 'mixed') AND graphs = 0) FROM v_iteration");
     if (kinds.step()) {
         prefills_ = kinds.maybe(0).value_or(0);
         decodes_ = kinds.maybe(1).value_or(0);

@@ -43,7 +43,7 @@ class Serving {
     bool is_so() const { return is_so_; }
     bool has_iterations() const { return decodes_ + prefills_ > 0; }
     int64_t prefills() const { return prefills_; }
-    int64_t decodes() const { return decodes_; }  // eager ones of which no name tells, too
+    int64_t decodes() const { return decodes_; }  // not eager ones, which may be prefills
     int64_t decodes_without_graph() const { return without_graph_; }
     // Most of what the GPU waits for launches is in decodes without a graph: what other rules say of
     // launching would be the same time.

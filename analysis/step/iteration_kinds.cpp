@@ -71,6 +71,8 @@ struct Usual {
     bool are_fed = false;           // most are given what was sampled before
     bool sample = false;            // most choose tokens by a kernel whose name tells
     std::optional<double> in_each;  // bytes that come in for each that is read back: in most decodes
+    bool do_prompts_vary = false;   // the same, of those without a graph: nearly each has its own, far apart
+    int64_t least_out = INT64_MAX;  // bytes that are read back, of those that read some
 };
 
 double in_for_each(const Contents& one) {
@@ -87,6 +89,21 @@ std::optional<double> usual_in(const std::vector<Contents>& all, bool are_graphs
     return *middle;
 }
 
+// A decode brings about as much for each token that is sampled, whatever its batch; prompts are of any
+// length.
+bool do_prompts_vary(const std::vector<Contents>& all) {
+    constexpr size_t kFewestPrompts = 8;  // fewer say nothing
+    constexpr double kFarApart = 2;
+    std::vector<double> ratios;
+    for (const Contents& one : all)
+        if (one.graphs == 0 && one.out_bytes > 0 && one.in_bytes > 0) ratios.push_back(in_for_each(one));
+    if (ratios.size() < kFewestPrompts) return false;
+    std::sort(ratios.begin(), ratios.end());
+    const double low = ratios[ratios.size() / 10], high = ratios[ratios.size() - 1 - ratios.size() / 10];
+    const auto end = std::unique(ratios.begin(), ratios.end());
+    return high >= kFarApart * low && 2 * static_cast<size_t>(end - ratios.begin()) >= ratios.size();
+}
+
 Usual usual_of(const std::vector<Contents>& all) {
     Usual usual;
     size_t with_graph = 0, fed = 0, sampling = 0;
@@ -96,11 +113,13 @@ Usual usual_of(const std::vector<Contents>& all) {
         sampling += one.samples;
         usual.name_decodes |= one.decodes;
         usual.name_prefills |= one.prefills;
+        if (one.out_bytes > 0) usual.least_out = std::min(usual.least_out, one.out_bytes);
     }
     usual.are_graphs = 2 * with_graph > all.size();
     usual.are_fed = 2 * fed > all.size();
     usual.sample = 2 * sampling > all.size();
     usual.in_each = usual_in(all, usual.are_graphs);
+    usual.do_prompts_vary = usual.are_graphs && do_prompts_vary(all);
     return usual;
 }
 
@@ -109,6 +128,23 @@ bool brings_a_prompt(const Contents& contents, const Usual& usual) {
     constexpr double kMore = 4;  // than a decode does
     if (contents.out_bytes == 0 || !usual.in_each) return false;
     return in_for_each(contents) > std::max(1.0, kMore * *usual.in_each);
+}
+
+// As many come in for each that is sampled as in decodes: its batch size has no graph.
+bool brings_as_a_decode(const Contents& contents, const Usual& usual) {
+    constexpr double kNear = 1.5;
+    if (contents.out_bytes == 0 || contents.in_bytes == 0 || usual.in_each.value_or(0) <= 0) return false;
+    const double times = in_for_each(contents) / *usual.in_each;
+    return times <= kNear && times >= 1 / kNear;
+}
+
+// Without a graph, where most have one, and without a name that tells.
+IterationKind kind_without_graph(const Contents& contents, const Usual& usual) {
+    // One sequence may also be a short prompt.
+    const bool is_of_several = contents.out_bytes > usual.least_out;
+    if (brings_as_a_decode(contents, usual) && (is_of_several || !usual.do_prompts_vary))
+        return IterationKind::decode;
+    return usual.do_prompts_vary && contents.out_bytes > 0 ? IterationKind::prefill : IterationKind::eager;
 }
 
 IterationKind kind_of(const Contents& contents, const Usual& usual) {
@@ -123,7 +159,7 @@ IterationKind kind_of(const Contents& contents, const Usual& usual) {
     // Decodes are known by what they attend with, and this one does not.
     if (usual.name_decodes) return IterationKind::prefill;
     if (usual.are_fed && brings_a_prompt(contents, usual)) return IterationKind::prefill;
-    if (usual.are_graphs) return IterationKind::eager;
+    if (usual.are_graphs) return kind_without_graph(contents, usual);
     if (usual.are_fed) return IterationKind::decode;
     if (!usual.sample) return IterationKind::other;
     return contents.is_larger ? IterationKind::prefill : IterationKind::decode;

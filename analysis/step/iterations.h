@@ -24,7 +24,8 @@
 namespace gpushim::analysis {
 
 enum class Program : uint8_t { not_known, training, serving };
-// eager: no graph and no name tells whether it is a prefill or a decode, and others are graphs.
+// eager: no graph, no name and nothing that comes in tells whether it is a prefill or a decode, and others
+// are graphs.
 enum class IterationKind : uint8_t { other, prefill, decode, mixed, eager };
 
 struct Iteration {

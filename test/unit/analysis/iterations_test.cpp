@@ -224,10 +224,36 @@ TEST_CASE("beside graphs, many tokens in for one that is sampled are a prompt", 
     Server run;
     for (int64_t size = 0; size < 8; ++size) {
         run.tokens(60 + 3 * size, "kAkkAkk", 1, IterationKind::prefill);
+        run.tokens(3, "kAkAk", 3, IterationKind::decode);  // no size that has a graph
         for (int token = 0; token < 9; ++token) run.graph(size % 4, 1 << size % 4);
-        run.tokens(3, "kAkAk", 3, IterationKind::eager);  // no size that has a graph
     }
     hold(run);
+}
+
+TEST_CASE("beside graphs, what each brings another amount of is a prompt", "[iterations]") {
+    //  a decode brings 4 tokens for each that is sampled; no name tells, and nothing comes in again
+    const auto served = [](const std::vector<int64_t>& prompts, int64_t missed, IterationKind kind) {
+        Server run;
+        for (size_t i = 0; i < prompts.size(); ++i) {
+            run.tokens(prompts[i], "kAkkAkk", 1, kind);
+            if (missed > 0) run.tokens(4 * missed, "kAkkAkk", missed, IterationKind::decode);
+            for (int token = 0; token < 9; ++token) {
+                const int64_t size = static_cast<int64_t>(i) % 4;
+                run.begins.push_back(run.now_ns);
+                run.kinds.push_back(IterationKind::decode);
+                run.copy('h', int64_t{32} << size);
+                run.play("g", 0, size);
+                run.copy('s', int64_t{8} << size);
+            }
+        }
+        CHECK(kinds_of(run, judged(run).found) == run.kinds);
+    };
+    const std::vector<int64_t> of_any_length = {61, 4, 180, 33, 5, 412, 90, 257, 128, 17},
+                               of_two = {64, 128, 64, 128, 64, 128, 64, 128, 64, 128};
+    served(of_any_length, 0, IterationKind::prefill);
+    served(of_any_length, 3, IterationKind::prefill);
+    served(of_two, 0, IterationKind::eager);
+    served(of_two, 3, IterationKind::eager);
 }
 
 TEST_CASE("what trains does not serve, whatever else it does", "[iterations]") {

@@ -110,6 +110,9 @@ TEST_CASE("waiting for launches is a matter of graphs where decodes have none", 
     some.change("UPDATE activity SET ns = 0 WHERE classes = 0 AND step % 10 < 7");
     some.change("UPDATE activity SET ns = 20000000 WHERE classes = 1 AND step % 10 < 7");
     CHECK(some.said() == "graph_misses");
+    // They may be prompts: nobody knows that these should have a graph.
+    some.change("UPDATE iteration SET kind = 'eager' WHERE graphs = 0");
+    CHECK(some.said() == "launch_bound");
 }
 
 TEST_CASE("a host that sleeps much longer than usual has nothing to serve", "[rule][rule_serving]") {

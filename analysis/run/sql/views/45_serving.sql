@@ -47,7 +47,7 @@ CREATE VIEW v_serving_idle AS
 WITH graphs AS (
   SELECT rank_id,
     CASE WHEN sum(CASE WHEN graphs > 0 THEN 1 ELSE 0 END) * 2 > count(*) THEN 1 ELSE 0 END AS usual
-  FROM v_iteration WHERE kind IN ('decode', 'mixed', 'eager') GROUP BY rank_id),
+  FROM v_iteration WHERE kind IN ('decode', 'mixed') GROUP BY rank_id),
 told AS (
   SELECT g.*, CASE WHEN g.cause_group = 'launch' OR g.cause IN ('framework', 'python')
       OR (g.cause_group IN ('host', 'input') AND g.graphs = 0 AND g.pieces >= 10 AND g.ns >= 4 * g.longest_ns)
@@ -74,7 +74,7 @@ SELECT g.gpu_id, g.rank_id, g.step, g.kind,
       AND g.longest_ns >= 1000000 THEN 'compiling'
     WHEN g.cause_group = 'sync' THEN 'read_back'
     WHEN g.cause = 'alloc_or_load' THEN 'allocation'
-    WHEN g.launches = 1 AND g.graphs = 0 AND g.kind IN ('decode', 'mixed', 'eager')
+    WHEN g.launches = 1 AND g.graphs = 0 AND g.kind IN ('decode', 'mixed')
       THEN CASE WHEN m.usual = 1 THEN 'graph_miss' ELSE 'eager_decode' END
     WHEN g.launches = 1 THEN 'launching'
     WHEN g.cause_group IN ('host', 'input') THEN 'between_iterations'
