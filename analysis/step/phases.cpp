@@ -22,7 +22,16 @@ struct Landmarks {
     std::optional<int64_t> optimizer_ns, after_optimizer_ns;
     std::optional<int64_t> compute_after_optimizer_ns;
     int64_t bytes_before_compute = 0, bytes = 0;  // copied to the device, as far as it is known
+    // When the host had submitted the last of them.
+    int64_t until_ns = INT64_MIN, collective_until_ns = INT64_MIN, optimizer_until_ns = INT64_MIN;
 };
+
+void note_until(Landmarks& found, const Token& token) {
+    found.until_ns = std::max(found.until_ns, token.until_ns);
+    if (token.is_optimizer) found.optimizer_until_ns = std::max(found.optimizer_until_ns, token.until_ns);
+    if (token.kind == TokenKind::collective)
+        found.collective_until_ns = std::max(found.collective_until_ns, token.until_ns);
+}
 
 void note(std::optional<int64_t>& first, std::optional<int64_t>& after, bool is_such, int64_t at_ns) {
     if (is_such) {
@@ -60,6 +69,7 @@ Landmarks landmarks_of(Interval step, std::span<const Token> tokens) {
         note(found.sum_ns, found.after_sums_ns,
              token.kind == TokenKind::collective && !token.purpose.only_moves, token.at_ns);
         note(found.optimizer_ns, found.after_optimizer_ns, token.is_optimizer, token.at_ns);
+        note_until(found, token);
         note_forward(found, token);
     }
     return found;
@@ -79,10 +89,16 @@ std::optional<Phase> input_of(Interval step, const Landmarks& at) {
     return Phase{PhaseKind::input, {step.start_ns, *at.compute_ns}, kByKind};
 }
 
+// A phase is over when the host has submitted its last operation: behind it the host loads the next batch,
+// reads a loss, sleeps. `after_ns`: of the operation behind it.
+int64_t end_of(Interval step, std::optional<int64_t> after_ns, int64_t until_ns) {
+    return std::min(after_ns.value_or(step.end_ns), until_ns);
+}
+
 std::optional<Phase> communication_of(Interval step, const Landmarks& at) {
     if (!at.collective_ns) return {};
     return Phase{PhaseKind::communication,
-                 {*at.collective_ns, at.after_collectives_ns.value_or(step.end_ns)},
+                 {*at.collective_ns, end_of(step, at.after_collectives_ns, at.collective_until_ns)},
                  kByKind};
 }
 
@@ -94,11 +110,12 @@ bool exchanges_gradients(Interval step, const Landmarks& at) {
 
 std::optional<Phase> optimizer_of(Interval step, const Landmarks& at) {
     if (at.optimizer_ns)
-        return Phase{
-            PhaseKind::optimizer, {*at.optimizer_ns, at.after_optimizer_ns.value_or(step.end_ns)}, kByName};
+        return Phase{PhaseKind::optimizer,
+                     {*at.optimizer_ns, end_of(step, at.after_optimizer_ns, at.optimizer_until_ns)},
+                     kByName};
     // Without a name: what follows the last exchange of gradients applies them.
     if (!exchanges_gradients(step, at) || !at.after_sums_ns) return {};
-    return Phase{PhaseKind::optimizer, {*at.after_sums_ns, step.end_ns}, kByPosition};
+    return Phase{PhaseKind::optimizer, {*at.after_sums_ns, end_of(step, {}, at.until_ns)}, kByPosition};
 }
 
 // Of the next step, in a step that begins in the middle of one.
@@ -130,6 +147,54 @@ std::vector<Phase> by_position(Interval step, const Landmarks& at, std::optional
     return phases;
 }
 
+// A step trains several models one after the other, as a pair that compete: behind each update but the last a
+// round begins, with a forward, gradients and an update of its own. An update in the thread of the gradients
+// may be one layer's (tally.cpp), and begins none.
+std::vector<Interval> rounds_of(Interval step, std::span<const Token> tokens) {
+    std::vector<Interval> rounds;
+    std::optional<int64_t> gradients_thread, next_ns;
+    bool is_updated = false;
+    int64_t begin_ns = step.start_ns;
+    for (const Token& token : tokens) {
+        if (token.at_ns < step.start_ns || token.at_ns >= step.end_ns || token.kind == TokenKind::sync)
+            continue;
+        if (token.is_optimizer) {
+            is_updated |= gradients_thread && *gradients_thread != token.thread;
+            next_ns.reset();
+            continue;
+        }
+        if (!next_ns) next_ns = token.at_ns;
+        if (!token.purpose.trains) continue;
+        if (is_updated) {
+            rounds.push_back({begin_ns, *next_ns});
+            begin_ns = *next_ns;
+        }
+        is_updated = false;
+        gradients_thread = token.thread;
+    }
+    rounds.push_back({begin_ns, step.end_ns});
+    return rounds;
+}
+
+std::optional<int64_t> backward_of(Interval round, std::span<const Token> tokens) {
+    for (const Token& token : tokens)
+        if (token.purpose.trains && token.at_ns >= round.start_ns && token.at_ns < round.end_ns)
+            return token.at_ns;
+    return {};
+}
+
+std::vector<Phase> of_rounds(Interval step, std::span<const Token> tokens, std::optional<int64_t> backward_ns,
+                             StepBegins begins) {
+    std::vector<Phase> phases;
+    for (const Interval& round : rounds_of(step, tokens)) {
+        const bool is_first = round.start_ns == step.start_ns;
+        for (const Phase& phase : by_position(round, landmarks_of(round, tokens),
+                                              is_first ? backward_ns : backward_of(round, tokens), begins))
+            phases.push_back(phase);
+    }
+    return phases;
+}
+
 }  // namespace
 
 std::string_view in_words(PhaseKind kind) {
@@ -140,7 +205,7 @@ std::string_view in_words(PhaseKind kind) {
 std::vector<Phase> phases_of(Interval step, std::span<const Token> tokens, std::span<const PhaseRange> ranges,
                              std::optional<int64_t> backward_ns, StepBegins begins) {
     std::vector<Phase> phases = from_ranges(step, ranges);
-    if (phases.empty()) phases = by_position(step, landmarks_of(step, tokens), backward_ns, begins);
+    if (phases.empty()) phases = of_rounds(step, tokens, backward_ns, begins);
     std::stable_sort(phases.begin(), phases.end(),
                      [](const Phase& a, const Phase& b) { return a.span.start_ns < b.span.start_ns; });
     return phases;

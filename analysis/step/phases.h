@@ -9,8 +9,10 @@
 // no token says but a collective or a kernel's name: without one there is neither forward nor backward. A
 // collective that adds nothing up (an exchange, a gather) says nothing, nor do those that run from early in
 // the step on (weights or layers split over GPUs). Input carries at least half of the bytes that go to the
-// device. A step that was found, not marked, may begin anywhere: without input in front what computes behind
-// the optimizer is the next step's forward. Pure.
+// device. A phase is over when the host has submitted the last of its operations: a wait for the next batch
+// is none of the optimizer's. Where a step trains several models in turn, each has its phases. A step that
+// was found, not marked, may begin anywhere: without input in front what computes behind the optimizer is the
+// next step's forward. Pure.
 //
 //   found    b b c b b c o o f f f f
 //   phases   |b          |opt|f      |

@@ -36,6 +36,8 @@ struct Token {
     int64_t blocks = 0;      // of a kernel; 0: not known
     int64_t operations = 1;  // of a graph: what a launch of it runs, as far as that is known
     int64_t thread = 0;      // of the host, that submitted it
+    // When the host had submitted it or, where one stands for several in a row, the last of them.
+    int64_t until_ns = INT64_MAX;  // not known
 };
 
 // Gives every token of the run to what it is handed, in order of time, and the same again when called again:

@@ -97,17 +97,27 @@ class StepPart : public Part {
         const bool is_kernel = *kind == TokenKind::kernel || *kind == TokenKind::collective;
         const size_t kernel = is_kernel ? index_.of(call) : index_.not_known();
         const bool is_optimizer = is_optimizer_[kernel], only_moves = only_moves_[kernel];
-        if (is_backward_[kernel] && !backward_ns_) backward_ns_ = call.enter_ns;
+        const bool is_backward = is_backward_[kernel];
+        if (is_backward && !backward_ns_) backward_ns_ = call.enter_ns;
         if (operations_.size() < kMostTokens) operations_.push_back({call.enter_ns, device_of(call), *kind});
         const int64_t bytes = *kind == TokenKind::copy_h2d ? std::max<int64_t>(call.bytes, 0) : 0;
-        if (!tokens_.empty() && tokens_.back().kind == *kind && tokens_.back().is_optimizer == is_optimizer &&
-            tokens_.back().purpose.only_moves == only_moves) {
+        Token token = {0, call.enter_ns, 0, *kind, is_optimizer};
+        token.purpose.only_moves = only_moves;
+        token.purpose.trains = is_backward;
+        token.bytes = bytes;
+        token.thread = call.thread_id;
+        token.until_ns = std::max(call.enter_ns, call.exit_ns);
+        if (!tokens_.empty() && are_alike(tokens_.back(), token)) {
             tokens_.back().bytes += bytes;
+            tokens_.back().until_ns = std::max(tokens_.back().until_ns, token.until_ns);
         } else if (tokens_.size() < kMostTokens) {
-            tokens_.push_back({0, call.enter_ns, 0, *kind, is_optimizer});
-            tokens_.back().purpose.only_moves = only_moves;
-            tokens_.back().bytes = bytes;
+            tokens_.push_back(token);
         }
+    }
+
+    static bool are_alike(const Token& a, const Token& b) {
+        return a.kind == b.kind && a.is_optimizer == b.is_optimizer && a.thread == b.thread &&
+               a.purpose.only_moves == b.purpose.only_moves && a.purpose.trains == b.purpose.trains;
     }
 
     void close() {

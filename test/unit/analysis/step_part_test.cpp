@@ -59,8 +59,8 @@ TEST_CASE("phases come from what a step launched", "[step_part]") {
         CHECK(phase(written, "input", step) == expected(0, "10 0.8"));
         CHECK(phase(written, "forward", step) == expected(10, "30 0.9"));
         CHECK(phase(written, "backward", step) == expected(40, "30 0.9"));
-        CHECK(phase(written, "communication", step) == expected(50, "20 0.8"));
-        CHECK(phase(written, "optimizer", step) == expected(70, "30 0.9"));
+        CHECK(phase(written, "communication", step) == expected(50, "16 0.8"));
+        CHECK(phase(written, "optimizer", step) == expected(70, "6 0.9"));  // not the wait behind it
     }
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("an optimizer is found without anything between", "[step_part]") {
     Written written;
     all_of(make_step_part(made.facts), made, calls, written);
     CHECK(phase(written, "backward") == "40 30 0.9");
-    CHECK(phase(written, "optimizer") == "70 30 0.9");
+    CHECK(phase(written, "optimizer") == "70 6 0.9");
 }
 
 //  range    forward 5-35, in it forward 10-20;  loss.backward 35-80;  Optimizer.step 80-95;  open: nothing

@@ -100,6 +100,44 @@ TEST_CASE("a collective that adds nothing up tells no backward", "[step]") {
                                                {optimizer, {60, 80}, 0.5}});
 }
 
+//  h f f B B o o · · · ·  h      behind the optimizer the host waits for its loader; 40 to 42: the last call
+TEST_CASE("a phase is over when its last operation has been submitted", "[step]") {
+    const auto of = [](std::string_view letters) {
+        MadeRun run;
+        run.play(letters);
+        for (Token& token : run.tokens) token.until_ns = token.at_ns + 2;
+        return phases_of({0, run.now_ns}, run.tokens, {}, 30);
+    };
+    CHECK(of("hffBBoo    ").back() == Phase{optimizer, {50, 62}, 0.9});
+    CHECK(of("hffBBcc    ").back() == Phase{communication, {50, 62}, 0.8});
+    CHECK(of("hffBcbx    ").back() == Phase{optimizer, {50, 62}, 0.5});
+    // What comes directly behind it ends it, too.
+    CHECK(of("hffBBoox   ").back() == Phase{optimizer, {50, 62}, 0.9});
+}
+
+TEST_CASE("two models of a step have their phases each", "[step]") {
+    for (const int64_t gradients_thread : {1, 0}) {
+        MadeRun run;
+        run.gradients_thread = gradients_thread;
+        run.play(
+            "hffBBoo"
+            "fffBBBoo   ");
+        for (Token& token : run.tokens) token.until_ns = token.at_ns + 2;
+        const std::vector<Phase> found = phases_of({0, run.now_ns}, run.tokens, {}, 30);
+        if (gradients_thread == 0) {  // layer by layer, perhaps
+            CHECK(found.back() == Phase{optimizer, {50, 142}, 0.9});
+            continue;
+        }
+        CHECK(found == std::vector<Phase>{{input, {0, 10}, 0.8},
+                                          {forward, {10, 30}, 0.9},
+                                          {backward, {30, 50}, 0.9},
+                                          {optimizer, {50, 62}, 0.9},
+                                          {forward, {70, 100}, 0.9},
+                                          {backward, {100, 130}, 0.9},
+                                          {optimizer, {130, 142}, 0.9}});
+    }
+}
+
 TEST_CASE("without its name the optimizer is what follows the last exchange", "[step]") {
     CHECK(phases("ffcbcxx") == std::vector<Phase>{{forward, {30, 50}, 0.5},
                                                   {backward, {50, 80}, 0.5},
