@@ -13,6 +13,7 @@ struct Piece {
     uint64_t signature;
     bool ends_step, has_load;
     bool is_like_step;  // holds half of what most pieces hold
+    bool is_as_long;    // and not much more
     int64_t launches;
     bool trains;
     bool is_alone = false;  // neither a micro-step nor an optimizer's
@@ -27,18 +28,46 @@ bool has_cue(const Tally& piece, MergeBy by) {
 
 // A start-up may hold as much as a step and be followed by more that the anchor cuts: weights that are
 // filled, then copied. Steps begin where one follows the other, if nearly all are like each other from there
-// on. A few may stand alone before that; many are steps between others.
+// on. A few may stand alone before that; many are steps between others, unless they hold much more than a
+// step: kernels that are tried one after the other.
 void leave_out_start_up(std::vector<Piece>& pieces) {
     constexpr double kNearlyAll = 0.9;
     const auto is_like = [](const Piece& piece) { return piece.is_like_step; };
     const auto first = std::adjacent_find(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
         return a.is_like_step && b.is_like_step;
     });
+    const auto is_as_long = [](const Piece& piece) { return piece.is_like_step && piece.is_as_long; };
     constexpr std::ptrdiff_t kFewAlone = 3;
-    if (std::count_if(pieces.begin(), first, is_like) > kFewAlone) return;
+    if (std::count_if(pieces.begin(), first, is_as_long) > kFewAlone) return;
     const auto like = static_cast<double>(std::count_if(first, pieces.end(), is_like));
     if (first != pieces.end() && like >= kNearlyAll * static_cast<double>(pieces.end() - first))
         pieces.erase(pieces.begin(), first);
+}
+
+void append(Piece& step, const Piece& piece) {
+    step.end_ns = piece.end_ns;
+    step.signature += piece.signature;
+    step.has_load |= piece.has_load;
+    step.launches += piece.launches;
+    step.trains |= piece.trains;
+}
+
+// A wait in the middle of a step cuts it in two, which together hold what a step holds: an evaluation, or a
+// step more, would hold something else.
+std::vector<Piece> with_halves_joined(const std::vector<Piece>& pieces, uint64_t signature) {
+    std::vector<Piece> joined;
+    bool may_be_half = false;  // of the last
+    for (const Piece& piece : pieces) {
+        const bool is_half = piece.signature != signature;
+        if (may_be_half && is_half && joined.back().signature + piece.signature == signature) {
+            append(joined.back(), piece);
+            may_be_half = false;
+            continue;
+        }
+        joined.push_back(piece);
+        may_be_half = is_half;
+    }
+    return joined;
 }
 
 class Cutter {
@@ -62,7 +91,7 @@ class Cutter {
     std::vector<Piece> take() {
         if (is_open_) end_piece(last_ns_);
         leave_out_start_up(pieces_);
-        return std::move(pieces_);
+        return with_halves_joined(pieces_, period_.typical.signature);
     }
 
   private:
@@ -73,6 +102,8 @@ class Cutter {
         return static_cast<double>(in_common(piece, period_.typical)) >=
                kOfAStep * static_cast<double>(period_.typical.launches);
     }
+
+    bool is_as_long(const Tally& piece) const { return piece.launches <= 2 * period_.typical.launches; }
 
     struct Place {
         int64_t at_ns = 0;
@@ -113,7 +144,8 @@ class Cutter {
         const bool is_like = is_like_step(piece);
         if (pieces_.empty() && !is_like) return;
         pieces_.push_back({begun_.at_ns, end_ns, piece.signature, has_cue(piece, period_.merge_by),
-                           piece.loads > 0, is_like, piece.launches, piece.gradients + piece.optimizers > 0});
+                           piece.loads > 0, is_like, is_as_long(piece), piece.launches,
+                           piece.gradients + piece.optimizers > 0});
     }
 
     const Period& period_;
@@ -148,14 +180,6 @@ std::unordered_set<uint64_t> of_micro_steps(const std::vector<Piece>& pieces, si
     for (const auto& [signature, count] : times)
         if (count * 20 >= groups) result.insert(signature);
     return result;
-}
-
-void append(Piece& step, const Piece& piece) {
-    step.end_ns = piece.end_ns;
-    step.signature += piece.signature;
-    step.has_load |= piece.has_load;
-    step.launches += piece.launches;
-    step.trains |= piece.trains;
 }
 
 // Where the host also looks at a loss every ten steps, it cuts off a moment and a launch or two, which are no

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "analysis/step/cut.h"
 #include "analysis/step/ending.h"
 #include "analysis/step/steps.h"
 #include "repeats.h"
@@ -166,6 +167,55 @@ TEST_CASE("what the anchor cuts of a start-up behind something like a step is le
     INFO(found.why);
     REQUIRE(found.steps.size() == 100);
     CHECK(found.steps.front().begin_ns <= first + 10 * 17);
+}
+
+// Each from behind one wait to behind the next; most hold the tokens of `step`.
+Period from_wait_to_wait(const MadeRun& run, std::string_view step) {
+    Period period;
+    period.is_found = period.updates_tell = true;
+    period.anchor.kind = KeyKind::after_sync;
+    Keys keys;
+    for (const Token& token : run.tokens)
+        period.anchor.key =
+            std::max(period.anchor.key, keys.of(token).key[static_cast<size_t>(KeyKind::after_sync)]);
+    MadeRun typical;
+    typical.play(step);
+    for (const Token& token : typical.tokens) period.typical.add(token, {});
+    return period;
+}
+
+//  a compiler tries some of a step's kernels many times, and waits behind each | a b d … o o o s | …
+TEST_CASE("kernels that are tried before the loop are no steps, however many there are", "[step]") {
+    const std::string work = "abdeBfijBlmnBpqBooo";
+    MadeRun run;
+    for (int tried = 0; tried < 6; ++tried) {
+        for (int i = 0; i < 12; ++i) run.play("abdeBfijBlmnBpq");
+        run.play("s");
+        for (int i = 0; i < 3; ++i) run.play("wBs");
+    }
+    std::vector<int64_t> truth;
+    for (int i = 0; i < 100; ++i) truth.push_back(run.play(work + "s"));
+    std::vector<int64_t> begun;
+    for (const Step& step : cut_at_anchor(run.source(), from_wait_to_wait(run, work)))
+        begun.push_back(step.begin_ns);
+    CHECK(begun == truth);
+}
+
+TEST_CASE("two stretches that together hold what a step holds are one", "[step]") {
+    const std::string work = "abdeBfijBlmnBpqBooo";
+    MadeRun run;
+    std::vector<int64_t> truth;
+    for (int i = 0; i < 30; ++i) {
+        // The warm-up is over: the host waits once more, in the middle of a step. Then it evaluates.
+        truth.push_back(run.play(i == 11 ? "abdeBsfijBlmnBpqBooos" : work + "s"));
+        if (i == 20) truth.push_back(run.play("abdes"));
+    }
+    std::vector<int64_t> begun;
+    const std::vector<Step> steps = cut_at_anchor(run.source(), from_wait_to_wait(run, work));
+    for (const Step& step : steps) begun.push_back(step.begin_ns);
+    CHECK(begun == truth);
+    CHECK(std::count_if(steps.begin(), steps.end(), trains_nothing) == 1);
+    CHECK(steps[11].signature == steps[10].signature);
 }
 
 TEST_CASE("a look of the host in some steps makes no step of its own", "[step]") {
