@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kAll = 0.9995;     // of operations, or of a run: what is missing would not be seen
 constexpr double kMuchTimed = 0.1;  // of the run; below, the rest is an estimate
+constexpr double kWide = 0.5;       // a range of an idle share
 constexpr double kManyLost = 0.01;  // of the events
 constexpr double kSureOfSteps = 0.8;
 
@@ -141,6 +142,19 @@ void doubt_idle(const ReportSource& source, Wrongs& wrongs) {
                                            " of the time work was queued and nothing recorded ran"});
 }
 
+// Of the GPU that is known worst.
+void doubt_range(const ReportSource& source, Wrongs& wrongs) {
+    std::optional<ShareRange> widest;
+    for (const GpuFigures& gpu : gpu_figures(source)) {
+        if (!gpu.is_known()) continue;
+        const ShareRange idle = gpu.idle();
+        if (!widest || idle.high - idle.low > widest->high - widest->low) widest = idle;
+    }
+    if (widest && widest->high - widest->low > kWide)
+        wrongs.push_back({Grade::fair, "the GPU is idle " + percent_text(widest->low) + " to " +
+                                           percent_text(widest->high) + " of the time: no more is known"});
+}
+
 void doubt_graphs(const ReportSource& source, Wrongs& wrongs) {
     Query hidden = source.run.prepare("SELECT sum(kernels) FROM v_hidden_collectives");
     if (hidden.step() && hidden.maybe(0).value_or(0) > 0)
@@ -190,6 +204,7 @@ TrustGrade evidence_of(const ReportSource& source) {
     doubt_files(source, wrongs);
     doubt_times(source, trust, wrongs);
     doubt_idle(source, wrongs);
+    doubt_range(source, wrongs);
     doubt_graphs(source, wrongs);
     doubt_events(source, wrongs);
     doubt_steps(source, wrongs);

@@ -224,6 +224,11 @@ TEST_CASE("without device times there is no verdict, and the evidence is poor", 
 }
 
 TEST_CASE("what is wrong with the evidence has a grade", "[verdict][evidence]") {
+    const std::string busy_less =
+        "UPDATE gpu SET busy_share_likely_low = NULL;"
+        " UPDATE gpu_step SET busy_likely_low_ns = busy_low_ns - ";
+    CHECK(graded(busy_less + "9000000").grade == Grade::good);
+    CHECK(graded(busy_less + "11000000").grade == Grade::fair);
     const std::string of_windows = "UPDATE step_work SET coverage = NULL; UPDATE gpu SET coverage = ";
     CHECK(graded(of_windows + "0.91").grade == Grade::good);
     CHECK(graded(of_windows + "0.89").grade == Grade::fair);
