@@ -81,6 +81,8 @@ std::vector<Advice> advise(const Situation& situation) {
         if (!asks_of(*rule, situation)) continue;
         std::optional<Finding> found = rule->look(situation);
         if (!found || !is_worth_saying(*found, situation.step_ns())) continue;
+        // Gains are of what was timed.
+        if (situation.unlike() && found->kind != Kind::kNote) continue;
         keep_within(*found, situation.step_ns());
         Advice& one = advice.emplace_back(Advice{rule, std::move(*found)});
         one.finding.change = in_words_of(situation.ecosystem(), one.heading().change);

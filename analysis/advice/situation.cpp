@@ -13,7 +13,8 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
       what_if_(basis_),
       usual_input_ns_(what_if_.usual_ns(kInputCauses)),
       ecosystem_(ecosystem_of(run)),
-      serving_(run) {
+      serving_(run),
+      unlike_sample_(gpushim::analysis::unlike_sample(run)) {
     gpus_ = number("SELECT count(DISTINCT coalesce(uuid, CAST(gpu_id AS TEXT))) FROM gpu").value_or(0);
     ranks_ = number("SELECT count(*) FROM rank").value_or(0);
     // Without steps figures are of slices. Where all was timed these reach from the first operation to the

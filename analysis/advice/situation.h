@@ -13,6 +13,7 @@
 #include "advice_words.h"
 #include "finding.h"
 #include "serving.h"
+#include "unlike_sample.h"
 #include "what_if.h"
 
 struct sqlite3;
@@ -42,7 +43,9 @@ class Situation {
     const CountedSteps& basis() const { return basis_; }
     // Its gap list: what would be left of a step without something. No steps in it: nothing was timed.
     const WhatIf& what_if() const { return what_if_; }
-    bool is_known() const { return what_if_.steps() > 0; }
+    bool is_known() const { return what_if_.steps() > 0 && !unlike_sample_; }
+    // What was timed says nothing of the rest of the run.
+    const std::optional<UnlikeSample>& unlike() const { return unlike_sample_; }
     // What gains are of: the mean of the steps of what_if(); of steps of which none was timed as a whole, the
     // mean of all that count; where there are none, a second.
     double step_ns() const { return what_if_.step_ns(); }
@@ -94,6 +97,7 @@ class Situation {
     double usual_input_ns_;  // rules ask for it in every step: once, because all steps say it
     Ecosystem ecosystem_;
     Serving serving_;
+    std::optional<UnlikeSample> unlike_sample_;
     int64_t gpus_ = 0, ranks_ = 0;
     double run_ns_ = 0;
     double all_steps_ = 0;     // also parts of one

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../advice/evidence_limits.h"
+#include "../advice/unlike_sample.h"
 #include "../text/units.h"
 #include "contradictions.h"
 #include "facts.h"
@@ -48,6 +49,10 @@ void doubt_times(const ReportSource& source, const TrustFigures& trust, Wrongs& 
     if (trust.timed_share && *trust.timed_share < kMuchTimed)
         wrongs.push_back({Grade::fair, percent_text(*trust.timed_share) +
                                            " of the run was timed, the rest is an estimate"});
+}
+
+void doubt_sample(const ReportSource& source, Wrongs& wrongs) {
+    if (const auto unlike = unlike_sample(source.run.raw())) wrongs.push_back({Grade::poor, unlike->text()});
 }
 
 void doubt_cost(const ReportSource& source, const TrustFigures& trust, Wrongs& wrongs) {
@@ -203,6 +208,7 @@ TrustGrade evidence_of(const ReportSource& source) {
     doubt_figures(source, wrongs);
     doubt_files(source, wrongs);
     doubt_times(source, trust, wrongs);
+    doubt_sample(source, wrongs);
     doubt_idle(source, wrongs);
     doubt_range(source, wrongs);
     doubt_graphs(source, wrongs);

@@ -97,7 +97,7 @@ void write(const ReportSource& source, Report& report) {
     if (!run.is_known) {
         report.json.set("findings_why", run.why_unknown);
         report.line("");
-        return report.line("WHAT TO DO  not known: " + run.why_unknown);
+        return report.paragraph("WHAT TO DO  not known: " + run.why_unknown, kIndent);
     }
     report.json.set("gains_per", run.per);
     if (hang_of(source)) {

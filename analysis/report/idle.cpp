@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "../advice/unlike_sample.h"
 #include "../idle/cause.h"
 #include "../run/sql/python_places.h"
 #include "../text/units.h"
@@ -200,7 +201,7 @@ void write_lost(const Cost& cost, Report& report) {
 }
 
 Json json_of(const Cost& cost, size_t known) {
-    const char* const none = "no GPU's idle time is known";
+    const char* const none = "no GPU's idle time is known, or what is known is not like the rest of the run";
     const auto known_of = [&](double value) {
         return known != 0 && cost.gpu_ns > 0 ? std::optional(value) : std::nullopt;
     };
@@ -230,7 +231,8 @@ void write(const ReportSource& source, Report& report) {
     const std::vector<GpuFigures>& all = gpu_figures(source);
     const Idle idle = idle_of(all);
     const Cost cost = cost_of(source, all);
-    report.json.set("cost", json_of(cost, idle.gpus));
+    const bool is_sample = !unlike_sample(source.run.raw());
+    report.json.set("cost", json_of(cost, is_sample ? idle.gpus : 0));
     Report python;
     write_python(source, python);
     const auto shares = mean_shares(all);
@@ -238,7 +240,7 @@ void write(const ReportSource& source, Report& report) {
     if (idle.gpus != 0 && is_worth_lines) write_causes(idle, !shared_gpus(source.run).empty(), report);
     if (!is_worth_lines) python.blocks.clear();
     report.add(std::move(python));
-    if (idle.gpus == 0 || cost.gpu_ns <= 0) return;
+    if (idle.gpus == 0 || cost.gpu_ns <= 0 || !is_sample) return;
     if (source.options.all) write_gpu_seconds(cost, report);
     if (cost.lost_ns() >= kWorthLines * cost.gpu_ns || source.options.all) write_lost(cost, report);
 }

@@ -56,8 +56,9 @@ const RunAdvice& advice_of(const ReportSource& source) {
         const ReportOptions& asked = source.options;
         const Situation run(source.run.raw(),
                             {asked.params, asked.samples_per_step, asked.bandwidth_bytes_per_s});
-        RunAdvice said = {run.is_known(), why_unknown(source), run.is_per_step(),
-                          run.step_ns(),  run.per(),           advise(run)};
+        RunAdvice said = {run.is_known(),    run.unlike() ? run.unlike()->text() : why_unknown(source),
+                          run.is_per_step(), run.step_ns(),
+                          run.per(),         advise(run)};
         if (asked.redact) redact(source, said.advice);
         source.asked_rules = std::make_shared<const RunAdvice>(std::move(said));
     }

@@ -1,6 +1,7 @@
 // How long a step takes, how many there were, and how many samples a second that is.
 #include <cstdio>
 
+#include "../advice/unlike_sample.h"
 #include "../step/steps.h"
 #include "../text/units.h"
 #include "facts.h"
@@ -50,6 +51,8 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
                                    : "no step counts: " + count_text(left_out) +
                                          " left out (warm-up, or without an end)") +
                     "; the figures below are of the whole run");
+        if (const auto unlike = unlike_sample(source.run.raw()))
+            report.paragraph("           but GPU and IDLE: " + unlike->text(), kIndent);
         if (!steps.why.empty() && !source.options.redact) report.line("           " + steps.why);
         return;
     }

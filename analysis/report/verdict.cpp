@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../advice/unlike_sample.h"
 #include "../idle/cause.h"
 #include "../text/units.h"
 #include "../to_int64.h"
@@ -206,7 +207,8 @@ std::string pace_text(const ServingFigures& serving, const ShownSteps& steps) {
 }
 
 void write_step(const ShownSteps& steps, const ServingFigures& serving,
-                const std::optional<MeanShares>& shares, bool hung, Report& report) {
+                const std::optional<MeanShares>& shares, bool hung, const std::optional<UnlikeSample>& unlike,
+                Report& report) {
     std::string text = "STEP     ";
     if (serving.has_iterations() && !hung) {
         text += pace_text(serving, steps);
@@ -215,7 +217,9 @@ void write_step(const ShownSteps& steps, const ServingFigures& serving,
         if (steps.is_uneven()) text += " (mean " + duration_text(static_cast<double>(*steps.mean_ns)) + ")";
         if (!hung) text += " · " + steps.rates_text("/s", " · ");
     } else {
-        text += "none found, of the whole run";
+        text += unlike ? "none found; of " + percent_text(unlike->timed_share) +
+                             " of the run, which is not like the rest"
+                       : "none found, of the whole run";
     }
     if (!shares) return report.line(text + " · what the GPU did in it is not recorded");
     text += " · compute " + share_text(shares->productive);
@@ -285,7 +289,7 @@ void write(const ReportSource& source, Report& report) {
     if (contradictory)
         report.line("STEP     contradictory: not shown");
     else
-        write_step(steps, serving, shares, verdict.word == "hung", report);
+        write_step(steps, serving, shares, verdict.word == "hung", unlike_sample(source.run.raw()), report);
     write_trust(trust, report);
     report.json.set("verdict", json_of(verdict, trust, source.is_part_of_run()));
 }

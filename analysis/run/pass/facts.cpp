@@ -209,10 +209,20 @@ Intervals windows_of(const Trace& trace) {
     return unite(std::move(windows));
 }
 
+// Without steps: until the last wait or operation is over. A window behind it would make the end of a program
+// a large part of it.
+std::optional<Interval> what_counts_of_slices(const TraceFacts& facts) {
+    if (facts.trace->base.is_of_first_schema()) return {};
+    Interval span = span_of(*facts.trace);
+    span.end_ns = std::max(span.end_ns, last_end_ns(*facts.trace));
+    return span.length_ns() > 0 ? std::optional(span) : std::nullopt;
+}
+
 // None of another tool's trace: it has no windows, and is short. From the first step that counts until the
 // last one is over, and with it what was launched in steps.
 std::optional<Interval> what_counts_of_windows(const TraceFacts& facts) {
-    if (facts.are_slices || is_profile(*facts.trace)) return {};
+    if (is_profile(*facts.trace)) return {};
+    if (facts.are_slices) return what_counts_of_slices(facts);
     std::optional<Interval> within;
     for (const Step& step : facts.steps)
         if (!step.is_warm_up && !step.is_left_out)

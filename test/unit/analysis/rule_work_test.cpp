@@ -108,7 +108,7 @@ TEST_CASE("what no step has timed may take nothing", "[rule][rule_work]") {
     };
     const auto [low, high] = gain_ms();
     CHECK(low > 0);
-    run.change("INSERT INTO step_work VALUES (0, 1.0)");
+    run.change("INSERT INTO step_work VALUES (0, 1.0, NULL)");
     run.change("UPDATE kernel SET in_steps = launches, timed_in_steps = 0, in_steps_ns = 0");
     CHECK(gain_ms() == std::pair(0.0, high));
     CHECK_THAT(run.look("layout_conversions")->title, Catch::Matchers::Contains(" take up to "));

@@ -162,6 +162,25 @@ TEST_CASE("parts see all calls and take those of pieces, with their whole steps"
                              {10 * kUs, true}, {110 * kUs, false}, {210 * kUs, false}, {310 * kUs, false}});
 }
 
+//  us       0      100     200     600     900   1000
+//  kernel     K K      K                               too few for a period: no steps
+//  window   |──────────────|       |───────|       |      the second holds nothing but the program's end
+TEST_CASE("a window behind the last operation is no part of a run without steps", "[trace_pass][facts]") {
+    Made made;
+    made.run("INSERT INTO name VALUES (9, 'layer', NULL)");
+    made.run("INSERT INTO handle VALUES (9, 'function', 9, 0, NULL, NULL, NULL, 9)");
+    made.run("INSERT INTO shape VALUES (1, 9, 1, 2, 3, 4, 32, 1, 1, 0, NULL, NULL, NULL, NULL)");
+    for (const int64_t at : {10, 30, 100})
+        made.timed(at * kUs, (at + 4) * kUs, (at + 8) * kUs, (at + 40) * kUs, 3);
+    made.window(0, 200 * kUs, 3, 3);
+    made.window(600 * kUs, 900 * kUs, 0, 0);
+    made.ends(1000 * kUs);
+    const TraceFacts facts = facts_of(made);
+    CHECK(facts.are_slices);
+    REQUIRE(facts.only_within);
+    CHECK(*facts.only_within == Interval{10 * kUs, 140 * kUs});
+}
+
 TEST_CASE("where too few operations have device times, nothing is known of that GPU", "[trace_pass]") {
     Made made = marked_steps();
     made.run("DELETE FROM launch_device WHERE enter_ns = 210000");

@@ -105,6 +105,39 @@ TEST_CASE("where most operations have no times there is a verdict if they leave 
                Contains("10.0 % of the operations in steps have device times"));
 }
 
+//  launched   · · · · ||||||||||||||||||||||||||||||||||      timed: 200 ms of a second, mostly its start
+TEST_CASE("what was timed of a start is no figure of a run without steps", "[verdict]") {
+    const auto said = [](int64_t launches, double timed_share) {
+        RunRows rows;
+        rows.rank(0, "none").step(0, -1,
+                                  {.ran = {{kCompute, 40 * kMs}}, .idle = {{"alloc_or_load", 160 * kMs}}});
+        rows.change("DELETE FROM step; UPDATE gpu SET timed_share = " + std::to_string(timed_share));
+        rows.add("stream_stat", {{"gpu_id", int64_t{0}}, {"stream_id", int64_t{1}}, {"launches", launches}});
+        const TemporaryFolder folder;
+        const std::string place = folder.path() / "made.run.db";
+        rows.change("VACUUM INTO '" + place + "'");
+        const Database run(place);
+        return write_report({run});
+    };
+    // 100 operations in 200 ms; 500 in the second are as many a ms
+    CHECK(said(500, 0.2).json["verdict"]["finding"].words() == "allocations");
+    CHECK(said(900, 0.2).json["verdict"]["finding"].words() == "allocations");
+    CHECK(said(5000, 0.6).json["verdict"]["finding"].words() == "allocations");
+    for (const int64_t launches : {5000, 100}) {
+        const Report report = said(launches, 0.2);
+        CHECK(report.json["verdict"]["word"].words() == "not known");
+        CHECK(report.json["verdict"]["trust"].words() == "poor");
+        CHECK(report.json["findings"].text() == "[]");
+        CHECK(report.json["cost"]["lost_gpu_hours_per_day"].text() == "null");
+        const std::string lines = first_lines(report);
+        CHECK_THAT(lines, Contains("VERDICT  not known: 20 % of the run was timed, and that is not like the "
+                                   "rest: 0.5 operations a ms were launched in it, " +
+                                   std::string(launches == 5000 ? "5" : "0.1") + " in the whole run\n"));
+        CHECK_THAT(lines,
+                   Contains("STEP     none found; of 20.0 % of the run, which is not like the rest ·"));
+    }
+}
+
 TEST_CASE("a report begins with the verdict, the step and the trust", "[verdict]") {
     const MadeRun made;
     const Report report = report_of(made);
