@@ -147,30 +147,40 @@ std::vector<Phase> by_position(Interval step, const Landmarks& at, std::optional
     return phases;
 }
 
-// A step trains several models one after the other, as a pair that compete: behind each update but the last a
-// round begins, with a forward, gradients and an update of its own. An update in the thread of the gradients
-// may be one layer's (tally.cpp), and begins none.
+std::optional<int64_t> thread_of_optimizer(Interval step, std::span<const Token> tokens) {
+    for (const Token& token : tokens)
+        if (token.is_optimizer && token.at_ns >= step.start_ns && token.at_ns < step.end_ns)
+            return token.thread;
+    return {};
+}
+
+// A step may have several batches, or train several models, one after the other: where the thread that
+// updates goes on behind gradients of another thread, a round begins, with a forward and gradients of its
+// own. What it does before an update is the update's, such as cutting gradients off. An update in the thread
+// of the gradients may be one layer's (tally.cpp), and begins none.
 std::vector<Interval> rounds_of(Interval step, std::span<const Token> tokens) {
     std::vector<Interval> rounds;
-    std::optional<int64_t> gradients_thread, next_ns;
-    bool is_updated = false;
-    int64_t begin_ns = step.start_ns;
+    const std::optional<int64_t> own_thread = thread_of_optimizer(step, tokens);
+    std::optional<int64_t> gradients_thread;
+    constexpr int64_t kNone = INT64_MIN;
+    int64_t begin_ns = step.start_ns, next_ns = kNone;
     for (const Token& token : tokens) {
         if (token.at_ns < step.start_ns || token.at_ns >= step.end_ns || token.kind == TokenKind::sync)
             continue;
         if (token.is_optimizer) {
-            is_updated |= gradients_thread && *gradients_thread != token.thread;
-            next_ns.reset();
-            continue;
+            next_ns = kNone;
+        } else if (!token.purpose.trains) {
+            const bool goes_on =
+                gradients_thread && token.thread == own_thread && token.thread != *gradients_thread;
+            if (goes_on && next_ns == kNone) next_ns = token.at_ns;
+        } else {
+            if (next_ns != kNone && token.thread == gradients_thread) {
+                rounds.push_back({begin_ns, next_ns});
+                begin_ns = next_ns;
+            }
+            gradients_thread = token.thread;
+            next_ns = kNone;
         }
-        if (!next_ns) next_ns = token.at_ns;
-        if (!token.purpose.trains) continue;
-        if (is_updated) {
-            rounds.push_back({begin_ns, *next_ns});
-            begin_ns = *next_ns;
-        }
-        is_updated = false;
-        gradients_thread = token.thread;
     }
     rounds.push_back({begin_ns, step.end_ns});
     return rounds;

@@ -10,9 +10,9 @@
 // collective that adds nothing up (an exchange, a gather) says nothing, nor do those that run from early in
 // the step on (weights or layers split over GPUs). Input carries at least half of the bytes that go to the
 // device. A phase is over when the host has submitted the last of its operations: a wait for the next batch
-// is none of the optimizer's. Where a step trains several models in turn, each has its phases. A step that
-// was found, not marked, may begin anywhere: without input in front what computes behind the optimizer is the
-// next step's forward. Pure.
+// is none of the optimizer's. Where a step has several batches, or trains several models, one after the
+// other, each has its phases. A step that was found, not marked, may begin anywhere: without input in front
+// what computes behind the optimizer is the next step's forward. Pure.
 //
 //   found    b b c b b c o o f f f f
 //   phases   |b          |opt|f      |

@@ -138,6 +138,26 @@ TEST_CASE("two models of a step have their phases each", "[step]") {
     }
 }
 
+TEST_CASE("each batch of a step has a forward and gradients", "[step]") {
+    //  h f f B B | h f f B B | x x o o      x: gradients are cut off, by the thread that updates
+    MadeRun run;
+    run.gradients_thread = 1;
+    run.play("hffBBhffBBxxoo");
+    for (Token& token : run.tokens) token.until_ns = token.at_ns + 2;
+    CHECK(phases_of({0, run.now_ns}, run.tokens, {}, 30) == std::vector<Phase>{{input, {0, 10}, 0.8},
+                                                                               {forward, {10, 30}, 0.9},
+                                                                               {backward, {30, 50}, 0.9},
+                                                                               {input, {50, 60}, 0.8},
+                                                                               {forward, {60, 80}, 0.9},
+                                                                               {backward, {80, 120}, 0.9},
+                                                                               {optimizer, {120, 132}, 0.9}});
+    // Another thread makes the next batch ready on the GPU meanwhile.
+    for (Token& token : run.tokens)
+        if (token.at_ns == 50) token.thread = 2;
+    const std::vector<Phase> found = phases_of({0, run.now_ns}, run.tokens, {}, 30);
+    CHECK(found[2] == Phase{backward, {30, 60}, 0.9});
+}
+
 TEST_CASE("without its name the optimizer is what follows the last exchange", "[step]") {
     CHECK(phases("ffcbcxx") == std::vector<Phase>{{forward, {30, 50}, 0.5},
                                                   {backward, {50, 80}, 0.5},
