@@ -79,7 +79,10 @@ class Cases(unittest.TestCase):
         for finding in found:
             self.assertTrue(finding["evidence"], finding["id"])
             self.assertTrue(finding["try"], finding["id"])
-        self.check_page(name, page, report["findings"])
+        # What else a busy machine brings need not be in the steps that are drawn.
+        is_in_real_time = expect.get("knobs", {}).get("GPUSIM_CLOCK") == "real"
+        self.check_page(name, page, [finding for finding in report["findings"]
+                                     if not is_in_real_time or finding["id"] == expect["says"]])
 
     def check_page(self, name, page, findings):
         """Each finding leads to where the page shows what it was read from, as a rule to what is drawn of a
