@@ -193,13 +193,23 @@ std::optional<int64_t> backward_of(Interval round, std::span<const Token> tokens
     return {};
 }
 
+// Tokens come by time. A step that is an epoch has thousands of rounds.
+std::span<const Token> tokens_of(Interval round, std::span<const Token> tokens) {
+    const auto from = [&](int64_t at_ns) {
+        return std::lower_bound(tokens.begin(), tokens.end(), at_ns,
+                                [](const Token& token, int64_t ns) { return token.at_ns < ns; });
+    };
+    return {from(round.start_ns), from(round.end_ns)};
+}
+
 std::vector<Phase> of_rounds(Interval step, std::span<const Token> tokens, std::optional<int64_t> backward_ns,
                              StepBegins begins) {
     std::vector<Phase> phases;
     for (const Interval& round : rounds_of(step, tokens)) {
+        const std::span<const Token> own = tokens_of(round, tokens);
         const bool is_first = round.start_ns == step.start_ns;
-        for (const Phase& phase : by_position(round, landmarks_of(round, tokens),
-                                              is_first ? backward_ns : backward_of(round, tokens), begins))
+        for (const Phase& phase : by_position(round, landmarks_of(round, own),
+                                              is_first ? backward_ns : backward_of(round, own), begins))
             phases.push_back(phase);
     }
     return phases;
