@@ -174,8 +174,9 @@ Period choose(const std::vector<Reading>& fitting, const std::vector<Trial>& tri
         if (begins || ends) return found(best_of_same(fitting, reading), trials, counted);
     }
     // Where nothing trains, what the host reads is what it goes on by: the next image, the next prompt.
+    // What a graph holds has no names here: it may train, and its launches be the steps.
     for (const Reading& reading : fitting)
-        if (reading.is_read_back() && !counted.trains)
+        if (reading.is_read_back() && !counted.trains && counted.graphs == 0)
             return found(best_of_same(fitting, reading), trials, counted, &finest);
     if (is_clearly_finer(finest, fitting.back()))
         return refused(

@@ -118,6 +118,13 @@ TEST_CASE("where nothing trains, a value that the host reads ends a step, whatev
     CHECK(detected(waits).source == "none");
     sample_images(trains, 20, "B");
     CHECK(detected(trains).source == "none");
+    // Nor is it known what a graph holds: it may be a step of a training that looks at its loss.
+    MadeRun graphs;
+    for (int step = 0; step < 400; ++step) {
+        graphs.play("fg");
+        if (step % 10 == 9) graphs.copy('s', 4);
+    }
+    CHECK(detected(graphs).source == "none");
 }
 
 TEST_CASE("what a program does every ten steps is no step", "[step]") {
