@@ -94,16 +94,16 @@ void write(const ReportSource& source, Report& report) {
     Json list = Json::array();
     for (const Advice& one : run.advice) list.push(json_of(one));
     report.json.set("findings", std::move(list));
-    if (!run.is_known) {
-        report.json.set("findings_why", run.why_unknown);
-        report.line("");
-        return report.paragraph("WHAT TO DO  not known: " + run.why_unknown, kIndent);
-    }
-    report.json.set("gains_per", run.per);
+    if (!run.is_known) report.json.set("findings_why", run.why_unknown);
+    if (run.is_known) report.json.set("gains_per", run.per);
     if (hang_of(source)) {
         report.line("");
         return report.line(
             "WHAT TO DO  find out why it hung: what the ranks that are missing did last, above");
+    }
+    if (!run.is_known) {
+        report.line("");
+        return report.paragraph("WHAT TO DO  not known: " + run.why_unknown, kIndent);
     }
     write_gains(run, too_few_with_times(source).has_value(), report);
     write_rest(run.advice, Kind::kNoGain, "no gain expected  ", report);

@@ -110,6 +110,7 @@ TEST_CASE("where nothing trains, a value that the host reads ends a step, whatev
         CHECK(begins(found) == truth);
         CHECK(found.why.starts_with(kByReads));
         CHECK(found.why.find(" stretches that are much alike lie in each") != std::string::npos);
+        CHECK(found.confidence < 0.9);
     }
     // A wait reads nothing; and what trains may look at a loss every few steps.
     MadeRun waits, trains;
