@@ -107,12 +107,13 @@ TEST_CASE("where most operations have no times there is a verdict if they leave 
 
 //  launched   · · · · ||||||||||||||||||||||||||||||||||      timed: 200 ms of a second, mostly its start
 TEST_CASE("what was timed of a start is no figure of a run without steps", "[verdict]") {
-    const auto said = [](int64_t launches, double timed_share) {
+    const auto said = [](int64_t launches, double timed_share, const char* also = "") {
         RunRows rows;
         rows.rank(0, "none").step(0, -1,
                                   {.ran = {{kCompute, 40 * kMs}}, .idle = {{"alloc_or_load", 160 * kMs}}});
         rows.change("DELETE FROM step; UPDATE gpu SET timed_share = " + std::to_string(timed_share));
         rows.add("stream_stat", {{"gpu_id", int64_t{0}}, {"stream_id", int64_t{1}}, {"launches", launches}});
+        if (*also != 0) rows.change(also);
         const TemporaryFolder folder;
         const std::string place = folder.path() / "made.run.db";
         rows.change("VACUUM INTO '" + place + "'");
@@ -123,6 +124,16 @@ TEST_CASE("what was timed of a start is no figure of a run without steps", "[ver
     CHECK(said(500, 0.2).json["verdict"]["finding"].words() == "allocations");
     CHECK(said(900, 0.2).json["verdict"]["finding"].words() == "allocations");
     CHECK(said(5000, 0.6).json["verdict"]["finding"].words() == "allocations");
+    // A GPU with hardly an operation says nothing, and ranks that have steps are told by these.
+    CHECK(said(500, 0.2,
+               "INSERT INTO gpu (gpu_id, rank_id, run_ns, timed_share) VALUES (9, 0, 1000000000, 0.2);"
+               " INSERT INTO gpu_step (gpu_id, step, window_ns, operations) VALUES (9, -1, 200000000, 0);"
+               " INSERT INTO stream_stat (gpu_id, stream_id, memsets) VALUES (9, 1, 1)")
+              .json["verdict"]["finding"]
+              .words() == "allocations");
+    CHECK(said(5000, 0.2, "INSERT INTO rank (rank_id, steps_source) VALUES (9, 'detected')")
+              .json["verdict"]["finding"]
+              .words() == "allocations");
     for (const int64_t launches : {5000, 100}) {
         const Report report = said(launches, 0.2);
         CHECK(report.json["verdict"]["word"].words() == "not known");
