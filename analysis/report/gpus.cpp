@@ -166,7 +166,7 @@ Json json_of(const GpuFigures& figures, const Gpu& gpu, const ReportSource& sour
         .known("steps", figures.steps)
         .known("sampled", figures.is_known() && figures.sampled)
         .maybe("coverage", gpu.coverage, why)
-        .maybe("steps_coverage", gpu.steps_coverage, "no step was timed as a whole")
+        .maybe("steps_coverage", gpu.steps_coverage, gpu.busy ? "no step was timed as a whole" : why)
         .maybe("open_share", gpu.open_share, why)
         .maybe("inferred_share", gpu.inferred_share, why)
         .maybe("timed_share", gpu.timed_share, why);
