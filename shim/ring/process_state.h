@@ -114,6 +114,7 @@ struct alignas(kThreadAlignment) ThreadState {
     uint64_t suspected_until;  // 0: it has recorded none
     uint64_t measured_stream;  // of the last such record (StreamKey::number); 0: none
     uint32_t signs;            // such records; 0: it measures by an answer, if it does
+    bool suspected_by_signs;   // … by those alone: with them suspicion goes
     // The streams that a call has entered (stream_callers.h), in which start of recording; `entered` 0: it is
     // not alone there.
     uint64_t entered;

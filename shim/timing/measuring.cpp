@@ -24,7 +24,8 @@ constinit TimingEvent with_timing[kPlaces] = {};
 
 struct MeasuredStream {
     std::atomic<uint64_t> number, until;
-    std::atomic<uint32_t> signs;  // records that are one
+    std::atomic<uint64_t> answered_until;  // … by answers alone
+    std::atomic<uint32_t> signs;           // records that are one
 };
 constexpr size_t kStreams = 64;  // a power of two
 constinit MeasuredStream measured[kStreams] = {};
@@ -46,6 +47,7 @@ static_assert(kStreams == size_t{1} << (64 - 58));
 void measure_until(MeasuredStream& place, uint64_t stream, uint64_t until, uint32_t signs) {
     place.number.store(stream, relaxed);
     place.until.store(until, relaxed);
+    if (signs == 0) place.answered_until.store(until, relaxed);
     place.signs.store(signs, relaxed);
     are_any_measured.store(true, relaxed);
 }
@@ -63,12 +65,14 @@ void note_answer(ThreadState& thread, uint64_t until) {
 // How many signs there are, with one more, if those before it have not lapsed.
 uint32_t with_one_more(uint32_t signs, bool has_lapsed) { return has_lapsed ? 1 : signs + 1; }
 
-void take_back(uint64_t stream, uint64_t until) {
+// Whether others are left.
+bool take_back(uint64_t stream) {
     MeasuredStream& place = place_of_stream(stream);
     const uint32_t signs = place.signs.load(relaxed);
-    if (place.number.load(relaxed) != stream || signs == 0) return;
+    if (place.number.load(relaxed) != stream || signs == 0) return false;
     place.signs.store(signs - 1, relaxed);
-    if (signs == 1) place.until.store(until, relaxed);
+    if (signs == 1) place.until.store(place.answered_until.load(relaxed), relaxed);
+    return signs > 1;
 }
 
 }  // namespace
@@ -83,17 +87,24 @@ void note_event_made(uint64_t event, bool has_timing) {
 bool has_timing(uint64_t event) { return event != 0 && place_of(event).number.load(relaxed) == event; }
 
 void note_timed_record(ThreadState& thread, uint64_t event, uint64_t stream, uint64_t now) {
-    if (thread.suspected_until == 0) thread.suspected_until = now + kSuspect * process_state->gap_ticks;
+    if (thread.suspected_until == 0) {
+        thread.suspected_until = now + kSuspect * process_state->gap_ticks;
+        thread.suspected_by_signs = true;
+    }
     thread.measured_stream = stream;
     if (now >= thread.suspected_until) return;
     TimingEvent& place = place_of(event);
     place.by.store(&thread, relaxed);
     place.stream.store(stream, relaxed);
     const uint64_t until = now + kSecond * process_state->gap_ticks;
-    thread.signs = with_one_more(thread.signs, now >= thread.measures_until);
+    const bool have_lapsed = now >= thread.measures_until;
+    if (have_lapsed && thread.signs != 0) thread.suspected_by_signs = false;
+    thread.signs = with_one_more(thread.signs, have_lapsed);
     thread.measures_until = until;
     MeasuredStream& measures = place_of_stream(stream);
-    const bool has_lapsed = measures.number.load(relaxed) != stream || now >= measures.until.load(relaxed);
+    const bool is_another = measures.number.load(relaxed) != stream;
+    const bool has_lapsed = is_another || now >= measures.until.load(relaxed);
+    if (is_another) measures.answered_until.store(0, relaxed);
     measure_until(measures, stream, until, with_one_more(measures.signs.load(relaxed), has_lapsed));
 }
 
@@ -103,15 +114,18 @@ void note_event_awaited(ThreadState& thread, uint64_t event) {
     const TimingEvent& place = place_of(event);
     const uint64_t stream = place.stream.load(relaxed);
     if (stream == 0) return;
-    take_back(stream, thread.answered_until);
+    const bool are_others_left = take_back(stream);
     if (place.by.load(relaxed) != &thread || thread.signs == 0) return;
     if (--thread.signs != 0) return;
     thread.measures_until = thread.answered_until;
-    if (thread.answered_until == 0) thread.suspected_until = 0;  // nothing has begun yet
+    // Nothing has begun yet. But where a sign of another thread is left, each of ours would renew it: for
+    // ever, if suspicion had no end.
+    if (thread.suspected_by_signs && !are_others_left) thread.suspected_until = 0;
 }
 
 void note_elapsed(ThreadState& thread, float ms, uint64_t now) {
     const bool is_short = ms < kShortMs;
+    thread.suspected_by_signs = false;
     note_answer(thread, is_short ? now + kSecond * process_state->gap_ticks : 0);
     thread.suspected_until = is_short ? now + kSuspect * process_state->gap_ticks : now;
 }
@@ -128,7 +142,10 @@ uint64_t measured_operations() { return operations.load(relaxed); }
 void forget_measuring() {
     operations.store(0, relaxed);
     are_any_measured.store(false, relaxed);
-    for (MeasuredStream& place : measured) place.until.store(0, relaxed);
+    for (MeasuredStream& place : measured) {
+        place.until.store(0, relaxed);
+        place.answered_until.store(0, relaxed);
+    }
 }
 
 }  // namespace gpushim::shim

@@ -90,13 +90,52 @@ ORDERS_STREAMS = """
         steps(1);
     }
 """
+# By a thread of its own, as backward passes are, beside a record of another thread that nobody asks for.
+ORDERED_ELSEWHERE = """
+static void* order_streams(void*) {
+    CHECK(cuCtxSetCurrent(theirs));
+    CUevent fork;
+    CUstream beside;
+    CHECK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+    for (int step = 0; step < 6000; ++step) {
+        CHECK(cuEventCreate(&fork, CU_EVENT_DEFAULT));
+        CHECK(cuEventRecord(fork, stream));
+        CHECK(cuStreamWaitEvent(beside, fork, 0));
+        CHECK(cuEventDestroy(fork));
+        steps(1);
+    }
+    return 0;
+}
+"""
+ORDERS_ELSEWHERE = """
+    pthread_t thread;
+    CHECK(cuEventRecord(from, stream));
+    CHECK(cuCtxGetCurrent(&theirs));
+    CHECK(pthread_create(&thread, 0, order_streams, 0));
+    CHECK(pthread_join(thread, 0));
+"""
+# Each step is longer than a sign lasts, and has a record that nobody asks for.
+LONG_STEPS = """
+    CUevent fork;
+    CUstream beside;
+    CHECK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+    for (int step = 0; step < 40; ++step) {
+        CHECK(cuEventCreate(&fork, CU_EVENT_DEFAULT));
+        CHECK(cuEventRecord(fork, stream));
+        CHECK(cuStreamWaitEvent(beside, fork, 0));
+        CHECK(cuEventDestroy(fork));
+        CHECK(cuEventRecord(from, stream));
+        steps(10);
+        gpusim_advance_ns(2000000000);
+    }
+"""
 TAKEN = "gpushim: GPUSHIM_DEVICE_TIME=cupti: another profiler holds CUPTI, error 39; events instead\n"
 STEPPED = {**stepped_program.STEPPED, "GPUSHIM_BUDGET": "100%"}
 
 
 class Measuring(preload.PreloadCase):
-    def run_both(self, body, stderr="", **more):
-        program = stepped_program.compiled(self.folder, EVENTS + body, BEFORE)
+    def run_both(self, body, stderr="", before=BEFORE, **more):
+        program = stepped_program.compiled(self.folder, EVENTS + body, before)
         without = box.run([program], STEPPED).stdout
         return without, self.traced([program], stderr=stderr, **STEPPED, **more).stdout, self.the_trace()
 
@@ -152,3 +191,13 @@ class Measuring(preload.PreloadCase):
         # Of two beside each other the second is launched while nobody has waited for the first one's event.
         for kernel in ("fork__100us", "beside__200us", "step__300us"):
             self.assertGreater(timed[kernel], 2000)
+
+    def test_who_orders_streams_that_others_have_recorded_in_is_timed(self):
+        *_, trace = self.run_both(ORDERS_ELSEWHERE, before=BEFORE + ORDERED_ELSEWHERE)
+        (timed, launches), = preload.query(trace, "SELECT count(device_dur_ns), count(*) FROM v_launch")
+        self.assertGreater(timed, launches - 5000)  # the rest: 6 s, of 1.3 ms each
+
+    def test_who_records_in_long_steps_is_not_suspected_for_good(self):
+        *_, trace = self.run_both(LONG_STEPS)
+        (timed, launches), = preload.query(trace, "SELECT count(device_dur_ns), count(*) FROM v_launch")
+        self.assertGreater(timed, 0.8 * launches)
