@@ -177,7 +177,7 @@ class KernelPart : public Part {
     void read_totals() {
         for (auto& of_gpu : sums_)
             for (Sums& sums : of_gpu) sums.launches = 0;
-        graphs_.clear();
+        for (auto& [graph, its] : graphs_) its.count = 0;  // what was in steps, rows tell
         Query launches = facts_.trace->base.prepare(
             "SELECT s.kernel, s.symbol, s.device_id, sum(t.events) FROM v_series s"
             " JOIN v_series_total t ON t.series_id = s.id WHERE s.kind = 'launch' AND s.captured = 0"

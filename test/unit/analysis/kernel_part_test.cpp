@@ -240,4 +240,20 @@ TEST_CASE("kernels in graphs count where their graph was launched", "[kernel_par
     CHECK(row(written, "(name not known)", "graph_launches, in_steps") == "2 1");
 }
 
+TEST_CASE("what graphs ran in steps is told by rows, beside totals too", "[kernel_part]") {
+    MadeFacts made;
+    made.kernel("a");
+    made.made.run("INSERT INTO name VALUES (1, 'a', NULL)");
+    made.made.run("INSERT INTO graph_kernel VALUES (5, 1, 3)");
+    made.facts.graphs[5] = {3, 0, 0, 0, {{0, 3}}};
+    made.total("kind, stream_id, graph_id", "'graph_launch', 1, 5", 7);
+    made.step(10'000, 20'000);
+    const auto graph = [](int64_t enter_ns) {
+        return of_kind(launch(0, enter_ns, enter_ns + 100), OperationClass::graph, kNotRecorded, 5);
+    };
+    Written written;
+    all_of(make_kernel_part(made.facts), made, {graph(0), in_step(graph(12'000), 0)}, written);
+    CHECK(row(written, "a", "graph_launches, in_steps") == "21 3");
+}
+
 }  // namespace kernel_part_test
