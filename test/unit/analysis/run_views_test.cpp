@@ -61,7 +61,8 @@ TEST_CASE("start-up and warm-up tell nothing of the steps that count", "[run_vie
 //  ran                  |▒▒▒▒▒▒|0|1|2|   6 units before the steps, in each 2
 TEST_CASE("what GPUs did outside of steps counts as steps where no call tells", "[run_views]") {
     const auto whole_steps = [](const std::string& outside, const std::string& last,
-                                const std::string& before = "600", const std::string& timed_share = "1") {
+                                const std::string& before = "600", const std::string& timed_share = "1",
+                                const std::string& column = "whole_steps") {
         Run run;
         run.also(
             "step (rank_id, step, number, begin_ns, dur_ns) VALUES (7, 0, 1, 600, 200), (7, 1, 2, 800, 200),"
@@ -71,7 +72,7 @@ TEST_CASE("what GPUs did outside of steps counts as steps where no call tells", 
         run.insert("UPDATE rank SET steps_source = 'ranges', outside_steps = " + outside);
         run.insert("UPDATE gpu SET timed_share = " + timed_share);
         run.finish();
-        return run.ask("SELECT whole_steps FROM v_run_steps");
+        return run.ask("SELECT " + column + " FROM v_run_steps");
     };
     const std::string late = "200, 200, 0", empty = "0, 0, 0";
     CHECK(whole_steps("NULL", late) == "6.0");
@@ -82,6 +83,9 @@ TEST_CASE("what GPUs did outside of steps counts as steps where no call tells", 
     CHECK(whole_steps("NULL", late, "600", "0.15") == "3.0");
     CHECK(whole_steps("NULL", late, "600", "NULL") == "3.0");
     CHECK(whole_steps("1", late) == "4.0");
+    // How much was timed does not matter for what no call tells.
+    CHECK(whole_steps("NULL", late, "600", "0.15", "typeof(recorded_steps)") == "null");
+    CHECK(whole_steps("NULL", empty, "600", "0.15", "recorded_steps") == "3.0");
 }
 
 //  steps       one outside, |0|1|2|, of 1 us; before them 40 launches, in them 3 each

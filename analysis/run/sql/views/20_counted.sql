@@ -33,18 +33,22 @@ recorded AS (
     ELSE coalesce(min(1.0, 1.0 * s.dur_ns / u.dur_ns), 1.0) END) AS whole_steps
   FROM v_recorded_step s JOIN rank a ON a.rank_id = s.rank_id LEFT JOIN usual u ON u.rank_id = s.rank_id
   GROUP BY s.rank_id),
+late AS (
+  SELECT u.rank_id FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id GROUP BY u.rank_id
+  HAVING max(g.step >= 0 AND g.operations = 0 AND g.busy_low_ns > 0) = 1),
 worked AS (
   SELECT u.rank_id, min(count(DISTINCT iif(g.step >= 0, g.step, NULL)),
       total(iif(g.step < 0, g.busy_high_ns, 0)) * count(DISTINCT iif(g.step >= 0, g.step, NULL))
       / nullif(total(iif(g.step >= 0, g.busy_high_ns, 0)), 0)) AS outside_steps
-  FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id GROUP BY u.rank_id
-  HAVING max(g.step >= 0 AND g.operations = 0 AND g.busy_low_ns > 0) = 1 AND min(u.timed_share) >= 0.999
+  FROM late l JOIN gpu u ON u.rank_id = l.rank_id JOIN gpu_step g ON g.gpu_id = u.gpu_id GROUP BY u.rank_id
+  HAVING min(u.timed_share) >= 0.999
     AND NOT EXISTS (SELECT 1 FROM step s
       WHERE s.rank_id = u.rank_id AND s.why = 'not recorded, or not all of it'))
 SELECT r.rank_id, iif(coalesce(r.rows_gone, 0) = 0, n.steps, m.steps) AS steps,
   iif(coalesce(r.rows_gone, 0) = 0, n.whole_steps + coalesce(r.outside_steps, w.outside_steps, 0), m.steps)
     AS whole_steps,
-  iif(coalesce(r.rows_gone, 0) = 0 AND w.outside_steps IS NULL, n.whole_steps, NULL) AS recorded_steps
+  iif(coalesce(r.rows_gone, 0) = 0 AND r.rank_id NOT IN (SELECT rank_id FROM late), n.whole_steps, NULL)
+    AS recorded_steps
 FROM rank r JOIN recorded n ON n.rank_id = r.rank_id LEFT JOIN worked w ON w.rank_id = r.rank_id
   JOIN (SELECT rank_id, iif(steps_source <> 'detected', marked_steps, NULL) AS steps FROM rank) m
     ON m.rank_id = r.rank_id
