@@ -174,6 +174,38 @@ TEST_CASE("what a stream waits for is no sign of measuring", "[measuring]") {
         recorded(0x4560, kStream, later);
         CHECK(is_measuring(thread, later));
     }
+    SECTION("beside a record of another thread that nobody asks for, it ends") {
+        ThreadState other = {};
+        note_event_made(0x9990, true);
+        note_timed_record(other, 0x9990, kStream, kStart);
+        uint64_t at = kStart;
+        for (; at < kStart + 6 * kSecond; at += kSecond / 2) {
+            recorded(0x1230, kStream, at);
+            note_event_awaited(thread, 0x1230);
+        }
+        CHECK_FALSE(is_measured(kStream, at));
+        CHECK_FALSE(is_measuring(thread, at));
+    }
+    SECTION("beside a record in each that nobody asks for, it ends") {
+        uint64_t at = kStart;
+        for (; at < kStart + 8 * kSecond; at += 2 * kSecond) {
+            recorded(0x1230, kStream, at);
+            note_event_awaited(thread, 0x1230);
+            recorded(0x4560, kStream, at);
+        }
+        CHECK_FALSE(is_measuring(thread, at - 2 * kSecond));
+        CHECK_FALSE(is_measured(kStream, at - 2 * kSecond));
+    }
+    SECTION("of another thread: what an answer says of its stream stays") {
+        ThreadState other = {};
+        recorded(0x1230, kStream, kStart);
+        note_elapsed(thread, 0.2f, kStart);
+        note_event_made(0x4560, true);
+        note_timed_record(other, 0x4560, kStream, kStart + 1);
+        note_event_awaited(other, 0x4560);
+        CHECK(is_measured(kStream, kStart + kSecond - 1));
+        CHECK_FALSE(is_measured(kStream, kStart + kSecond));
+    }
     SECTION("another event at its place is one again") {
         note_event_made(0x1230, true);
         CHECK(has_timing(0x1230));
