@@ -3,8 +3,7 @@
 // launched, which is known of the whole run. One thread.
 //
 //   launches   · ·  ·   |||||||||||||||||||||||||||||||||||||||||||||
-//   windows    |──────|            |─|                                 a twelfth of the run's in an eighth of
-//   it
+//   windows    |──────|            |─|          an eighth of the run, with a twelfth of its launches
 #pragma once
 
 #include <optional>

@@ -118,8 +118,8 @@ void note_event_awaited(ThreadState& thread, uint64_t event) {
     if (place.by.load(relaxed) != &thread || thread.signs == 0) return;
     if (--thread.signs != 0) return;
     thread.measures_until = thread.answered_until;
-    // Nothing has begun yet. But where a sign of another thread is left, each of ours would renew it: for
-    // ever, if suspicion had no end.
+    // Nothing has begun yet. But where a sign of another thread is left, each new one of this thread renews
+    // it: for ever, if suspicion had no end.
     if (thread.suspected_by_signs && !are_others_left) thread.suspected_until = 0;
 }
 
