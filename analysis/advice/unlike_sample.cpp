@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "../sqlite/database.h"
+#include "../trace/work_bound.h"
 
 namespace gpushim::analysis {
 

@@ -4,6 +4,7 @@
 
 #include "../advice/evidence_limits.h"
 #include "../text/units.h"
+#include "facts.h"
 #include "gpu_figures.h"
 
 namespace gpushim::analysis {

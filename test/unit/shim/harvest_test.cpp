@@ -20,6 +20,10 @@ using namespace gpushim::shim;
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::microseconds kPause{50};
+constexpr std::chrono::seconds kPatience{60};
+
 class Visited {
   public:
     Visited() : before_(process_state) {
@@ -39,14 +43,18 @@ class Visited {
 
     bool visit(bool ending = false) { return harvest->visit({trace_now_ns(), 0, ending}); }
 
-    // On a busy machine a visit can find that the device takes too long to be asked for the time.
+    // On a busy machine a visit can find that the device takes too long to be asked for the time, and many
+    // such visits are over before the device gets a processor.
     void open_clock() {
-        for (int i = 0; i < kMostVisits && !harvest->has_clock(); ++i) REQUIRE(visit());
+        for (const auto until = Clock::now() + kPatience; !harvest->has_clock() && Clock::now() < until;) {
+            REQUIRE(visit());
+            std::this_thread::sleep_for(kPause);
+        }
         REQUIRE(harvest->has_clock());
     }
     std::vector<OperationRow> rows_of_last_visits() {
         std::vector<OperationRow> rows;
-        for (int i = 0; i < kMostVisits && rows.empty(); ++i) {
+        for (const auto until = Clock::now() + kPatience; rows.empty() && Clock::now() < until;) {
             REQUIRE(visit(true));
             rows = harvest->take_rows();
         }
@@ -72,26 +80,24 @@ class Visited {
     std::unique_ptr<ContextHarvest> harvest;
 
   private:
-    static constexpr int kMostVisits = 1'000;
     ProcessState page_ = {};
     ProcessState* before_;
 };
 
 struct Batches {
-    std::chrono::steady_clock::time_point returned;
+    Clock::time_point returned;
     int in_a_row = 0, longest = 0, made = 0;
 };
 Batches batches;
-constexpr std::chrono::microseconds kPause{50};
 constexpr int kEventsOfTheClock = 8;  // made once, after the first visit's
 
 CUresult create_in_batches(CUevent* event, unsigned flags) {
-    const bool has_paused = std::chrono::steady_clock::now() - batches.returned >= kPause;
+    const bool has_paused = Clock::now() - batches.returned >= kPause;
     batches.in_a_row = has_paused ? 1 : batches.in_a_row + 1;
     batches.longest = std::max(batches.longest, batches.in_a_row);
     ++batches.made;
     const CUresult result = driver_calls()->cuEventCreate(event, flags);
-    batches.returned = std::chrono::steady_clock::now();
+    batches.returned = Clock::now();
     return result;
 }
 
