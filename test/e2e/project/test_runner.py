@@ -17,7 +17,8 @@ if "--list-test-names-only" in sys.argv:
     for name in names:
         if "[alone]" in sys.argv and not name.startswith("alone"):
             continue
-        if "~[one_thread]" not in sys.argv or not name.startswith("serial"):
+        kind = {{"serial": "~[one_thread]", "hidden": "~[.]"}}.get(name.rstrip("12"))
+        if not any(kind and kind in tags for tags in sys.argv):
             print(f"{{name}}\\t@{{name.partition('_')[2] or 'a'}}_test.cpp:7")
     sys.exit(len(names))
 asked = sys.argv[-1].split(",")
@@ -149,6 +150,11 @@ class Together(Runner):
     def test_what_has_one_thread_tells_the_thread_sanitizer_nothing(self):
         self.assertEqual(self.run_cases("good1", "serial1"), (0, ["2 passed, 0 failed"]))
         self.assertEqual(self.run_cases("good1", "serial1", build="san-thread"), (0, ["1 passed, 0 failed"]))
+
+    def test_hidden_cases_stay_hidden_where_others_are_left_out(self):
+        for variables in {"build": "build"}, {"build": "san-thread"}, {"build": "build", "EMULATED": "1"}:
+            _, lines = Runner.run_cases(self, "good1", "hidden1", **variables)
+            self.assertEqual(lines[-1], "1 passed, 0 failed")
 
     def test_without_a_sanitizer_every_case_is_alone(self):
         super().run_cases("good1", "good2")

@@ -121,7 +121,7 @@ TEST_CASE("a stack that is none, and places without rules, end the list", "[hang
     }
 }
 
-TEST_CASE("every function that has rules has them at each of its places", "[hang]") {
+TEST_CASE("every function that has rules has them at each of its places", "[hang][no_emulator]") {
     const MemoryMap map = MemoryMap::of_this_process();
     // A page of the C library's code, not of the program's way to it, which has no rules on every processor:
     // what has a rule has a frame that lies above the stack pointer.
