@@ -53,7 +53,8 @@ void read_kernels(const Database& run, Side& side) {
     const double gpu_steps = steps.step() ? steps.real(0) : 0;
     const bool by_step = side.has_steps() && gpu_steps > 0;
     Query row = run.prepare(
-        "SELECT name, sum(executed), 1.0 * sum(timed_ns) / nullif(sum(timed), 0) FROM v_kernel_work"
+        "SELECT name, sum(executed), CASE WHEN sum(executed) > 0"
+        " THEN 1.0 * sum(timed_ns) / nullif(sum(timed), 0) ELSE sum(timed_ns) END FROM v_kernel_work"
         " GROUP BY name");
     double all = 0;
     while (row.step()) {

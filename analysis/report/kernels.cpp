@@ -85,6 +85,7 @@ std::optional<double> recorded_steps(const Database& run) {
 
 // All that it took: launches without device times took what those with them took. None: too few have some.
 std::optional<double> whole_ns(const Row& row, const Classes& classes) {
+    if (row.work_ns && row.executed == 0) return 0;  // no step calls it
     if (!row.work_ns || row.work_timed <= 0 || is_hardly_timed(row, classes)) return {};
     return static_cast<double>(*row.work_ns) * row.executed / static_cast<double>(row.work_timed);
 }

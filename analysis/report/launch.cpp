@@ -15,7 +15,8 @@ constexpr const char* kLaunches =
     " l.api_p50_ns, l.latency_p50_ns, l.latency_p95_ns, l.small, l.runway_p5_ns, l.behind_p50_ns,"
     " l.depth_p50, l.depth_max, l.negative, l.full_queue, g.latency_ns, g.why"
     " FROM launch_stat l LEFT JOIN stream_stat s ON s.gpu_id = l.gpu_id AND s.stream_id = l.stream_id"
-    " LEFT JOIN gpu g ON g.gpu_id = l.gpu_id ORDER BY l.count DESC, l.gpu_id, l.stream_id";
+    " LEFT JOIN gpu g ON g.gpu_id = l.gpu_id"
+    " ORDER BY coalesce(l.in_steps, 0) DESC, l.count DESC, l.gpu_id, l.stream_id";
 
 Json json_of(const Query& row, const GpuLabel& label) {
     const std::string untimed = row.text(16).empty() ? "no launch has device times" : row.text(16);
@@ -55,7 +56,7 @@ std::optional<int64_t> per_step(const Database& run, double in_all_steps, int64_
     return std::llround(in_all_steps / steps.real(0));
 }
 
-// Of the stream with the most launches; of its GPU all streams are counted.
+// Of the stream with the most launches in steps; of its GPU all streams are counted.
 void write_text(const ReportSource& source, Report& report) {
     Query row = source.run.prepare(kLaunches);
     if (!row.step()) return;

@@ -110,7 +110,9 @@ TEST_CASE("what kernels did in steps is held apart from what they did outside of
     CHECK(asked(detected + "0", "40, 9, 30, 90, 9, 6, 60", all) == "9.0 6 60 0");
     CHECK(asked(detected + "0", "40, 9, 30, 90, 9, 0, 0", all) == "9.0 30 90 1");
     CHECK(asked(detected + "0", "49, 0, 0, 0, 9, 0, 0", all) == "9.0 0 0 0");
-    CHECK(asked(detected + "0", "40, 0, 30, 90, 0, 0, 0", all) == "0.0 30 0 0");
+    CHECK(asked(detected + "0", "40, 0, 30, 90, 0, 0, 0", all) == "0.0 0 0 0");
+    CHECK(asked(detected + "0", "40, 9, 30, 90, 9, 6, 60), (20, 'never in steps', 40, 0, 30, 90, 0, 0, 0",
+                "sum(timed_ns) / sum(timed)") == "10");
     // Four steps' work over four steps, as three over three.
     CHECK(asked(detected + "1", "40, 9, 30, 90, 9, 6, 60", all) == "12.0 6 60 0");
     CHECK(asked("steps_source = 'none'", "40, 9, 30, 90, NULL, NULL, NULL", all) == "49 30 90 0");

@@ -24,7 +24,8 @@ LEFT JOIN rank r ON r.rank_id = g.rank_id;
 CREATE VIEW v_kernel_work AS
 SELECT k.gpu_id, k.name,
   coalesce(k.in_steps * w.times, k.launches + coalesce(k.graph_launches, 0)) AS executed,
-  CASE WHEN w.times NOTNULL AND k.timed_in_steps > 0 THEN k.timed_in_steps ELSE k.timed END AS timed,
+  CASE WHEN w.times NOTNULL AND k.timed_in_steps > 0 THEN k.timed_in_steps
+    WHEN w.times NOTNULL AND k.in_steps = 0 THEN 0 ELSE k.timed END AS timed,
   CASE WHEN w.times NOTNULL AND k.timed_in_steps > 0 THEN k.in_steps_ns
     WHEN w.times NOTNULL AND k.in_steps = 0 THEN 0 ELSE k.sum_ns END AS timed_ns,
   w.times NOTNULL AND k.in_steps > 0 AND k.timed_in_steps = 0 AND k.timed > 0 AS is_guessed
