@@ -5,6 +5,8 @@
 //   stream             ███████1███████████████ ██2██              entered and the stream was free:
 //               |──────| on an empty GPU      |─| behind 1
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "../../../shim/schema/flags.h"
 #include "../pass/latency_survey.h"
@@ -36,10 +38,28 @@ bool is_launch(const Call& call) {
             call.type == OperationClass::graph);
 }
 
+// Found its GPU empty, unless what nobody recorded the call of ran until it began.
+struct OnEmpty {
+    size_t place;
+    int64_t enter_ns, start_ns;
+    bool tells_latency;
+};
+
+// Another tool's trace begins in the middle of a run: with what its GPUs have to do by then.
+bool begins_in_the_middle(const Trace& trace) {
+    Query row = trace.base.prepare("SELECT 1 FROM meta WHERE key = 'source'");
+    return row.step();
+}
+
 class LaunchPart : public Part {
   public:
     explicit LaunchPart(const TraceFacts& facts)
-        : facts_(facts), places_(facts), queues_(facts), all_(places_.size()) {}
+        : facts_(facts),
+          places_(facts),
+          queues_(facts),
+          all_(places_.size()),
+          on_empty_(facts.gpus.size()),
+          is_begin_known_(!begins_in_the_middle(*facts.trace)) {}
 
     void see(const Call& call) override {
         if (!is_launch(call) || facts_.is_later_node(call)) return;
@@ -55,6 +75,7 @@ class LaunchPart : public Part {
     }
 
     void begin(const TimedPiece& piece) override {
+        add_on_empty();
         queues_.clear();
         known_ = piece.known;
     }
@@ -62,10 +83,12 @@ class LaunchPart : public Part {
     void take(const Call& call, bool before) override {
         const bool was_called = TraceFacts::has_call(call) && !facts_.is_later_node(call);
         if (is_launch(call) && was_called && !before && call.timed && is_known(call)) measure(call);
+        if (!was_called) was_not_empty(call);
         queues_.add(call);
     }
 
     void finish(RunDb& run) override {
+        add_on_empty();
         add_totals();
         for (size_t i = 0; i < all_.size(); ++i)
             if (all_[i].count > 0) write(run, places_[i], all_[i]);
@@ -106,14 +129,42 @@ class LaunchPart : public Part {
         const int64_t enter_ns = call.enter_ns, start_ns = call.times.start_ns;
         int64_t latency_ns = start_ns - enter_ns;
         if (state.gpu_known && std::max(state.gpu_free_ns, state.may_start_ns) <= enter_ns + unsure_ns) {
-            ++launches.on_empty;
-            if (tells_latency(call)) launches.empty.add(latency_ns);
+            const size_t place = places_.of(call);
+            auto& newest = on_empty_[static_cast<size_t>(places_[place].gpu)];
+            if (newest) add(*newest);
+            newest.reset();
+            if (is_begin_known_ || state.gpu_free_ns != 0)
+                newest = OnEmpty{place, enter_ns, start_ns, tells_latency(call)};
         } else if (state.stream_known && state.stream_free_ns > enter_ns) {
             latency_ns = start_ns - state.may_start_ns;
             ++launches.behind;
             launches.late.add(latency_ns);
         }
         launches.negative += latency_ns < 0;
+    }
+
+    void add(const OnEmpty& launch) {
+        LaunchSums& launches = all_[launch.place];
+        ++launches.on_empty;
+        if (launch.tells_latency) launches.empty.add(launch.start_ns - launch.enter_ns);
+    }
+    void add_on_empty() {
+        for (auto& newest : on_empty_) {
+            if (newest) add(*newest);
+            newest.reset();
+        }
+    }
+
+    // Its call was not recorded: when that was is not known, but that it had been.
+    void was_not_empty(const Call& call) {
+        if (call.kind != CallKind::operation || call.lane < 0 || !call.timed || facts_.is_later_node(call) ||
+            TraceFacts::is_migration(call))
+            return;
+        const int32_t gpu = places_[places_.of(call)].gpu;
+        if (gpu < 0) return;
+        auto& newest = on_empty_[static_cast<size_t>(gpu)];
+        if (newest && call.times.end_ns > newest->enter_ns && call.times.start_ns < newest->start_ns)
+            newest.reset();
     }
 
     void add_totals() {
@@ -156,7 +207,10 @@ class LaunchPart : public Part {
     Queues queues_;
     std::vector<Interval> known_;
     std::vector<LaunchSums> all_;  // by place
-    Histogram costs_;              // of all launch calls
+    // By GPU, the newest: no other finds it empty before that one has begun.
+    std::vector<std::optional<OnEmpty>> on_empty_;
+    const bool is_begin_known_;
+    Histogram costs_;  // of all launch calls
     int64_t usual_cost_ns_ = 0;
 };
 
