@@ -26,7 +26,7 @@ struct TextWriter {
         while (line.indent > 0 && width_of(rest) > kWidestLine) {
             const size_t space = rest.rfind(' ', bytes_within(rest, kWidestLine));
             if (space == std::string::npos || space <= line.indent) break;  // one long word
-            lines.push_back(rest.substr(0, space));
+            lines.push_back(rest.substr(0, rest.find_last_not_of(' ', space) + 1));
             rest = std::string(line.indent, ' ') + rest.substr(space + 1);
         }
         lines.push_back(rest);

@@ -181,7 +181,7 @@ std::string line_of(const Copies& copies, bool names_rank) {
     text += times_of(copies);
     if (stepped && copies.of_step <= static_cast<double>(kSmallBytes) &&
         static_cast<double>(copies.then_sync) * 2 > copies.steps)
-        text += ", then a wait: the host reads it in every step";
+        text += ", waited for in every step";
     if (const int64_t rest = copies.bytes - copies.regular_bytes; stepped && rest > copies.regular_bytes / 10)
         text += "; " + bytes_text(static_cast<double>(rest)) + " in all in few steps or outside of them";
     return text;

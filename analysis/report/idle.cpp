@@ -142,7 +142,7 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
         report.line("           largest cause " + largest + " " + figure_text("%.2f", most * each) + unit +
                     " (" + std::string(said_of(largest)) + ")" +
                     (idle.drained * each >= 0.005 ? "; " + figure_text("%.2f", idle.drained * each) + unit +
-                                                        " in gaps that waits of the host caused"
+                                                        " in gaps that waits caused"
                                                   : ""));
 }
 

@@ -131,8 +131,7 @@ void write_classes(const Classes& classes, Report& report) {
         text += ", tensor cores " + whole_percent(classes.tensor, classes.eligible) + " of it (by name; " +
                 whole_percent(classes.unknown, classes.eligible) + " unknown)";
     const auto small = small_grid_share(classes);
-    if (small && *small >= kWorthSaying)
-        text += "; " + whole_percent(*small, 1) + " in grids smaller than the GPU";
+    if (small && *small >= kWorthSaying) text += "; " + whole_percent(*small, 1) + " in small grids";
     report.line("KERNELS    " + text);
 }
 

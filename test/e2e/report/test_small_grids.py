@@ -8,7 +8,7 @@ import cli
 import kineto_made
 import nsys_made
 
-KERNEL_SHARE = "in grids smaller than the GPU"
+KERNEL_SHARE = "in small grids"
 
 
 class SmallGrids(cli.Case):

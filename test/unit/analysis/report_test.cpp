@@ -40,14 +40,14 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
             "steps 21-400 (380; 20 left out; anchor sgd_step, confidence 0.99)",
             "IDLE       input 4.80 + launch 1.20 + sync 0.60 + host 0.20 = 6.80 ms, mean of 2 GPUs",
             "largest cause input_cpu 4.80 ms (the host computed before the input copy); 0.60 ms in gaps that "
-            "waits of the host caused",
+            "waits caused",
             "5.2 of 15.2 GPU-seconds",
             "LOST       idle 16.3 + waiting 1.4 + exposed comm 0.6 + memory 7.7 = 26.1 of 48 GPU-hours or "
             "$65.18 a day",
             "LAUNCH     412/step, call 4.10 us, latency on an empty queue 8.00 us (p95 8.90 us), 184 kernels "
             "under 16.0 us",
             "stream 14  h2d 19.3 MB/step, pageable, blocking, 3.21 ms at 6.01 GB/s (pinned here: 25.0 GB/s)",
-            "stream 7  d2h 4 B/step, pageable, blocking, 2.00 us at 2.00 MB/s, then a wait: the host reads",
+            "stream 7  d2h 4 B/step, pageable, blocking, 2.00 us at 2.00 MB/s, waited for in every step",
             "ALLREDUCE  46.8 MB/step = 1.00 x 11,689,512 parameters x 4 bytes, 2 calls",
             "expected 234 us at 200 GB/s (given), measured 254 us (1.09x)",
             "SKEW       rank 1 makes a step 1.20 ms longer, has most own work in 57 of 57 timed steps "
