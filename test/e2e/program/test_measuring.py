@@ -92,7 +92,7 @@ ORDERS_STREAMS = """
 """
 # By a thread of its own, as backward passes are, beside a record of another thread that nobody asks for.
 ORDERED_ELSEWHERE = """
-static void* order_streams(void*) {
+static void* order_streams(void* nothing) {
     CHECK(cuCtxSetCurrent(theirs));
     CUevent fork;
     CUstream beside;
