@@ -1,7 +1,5 @@
 // Gradients are set to zero in every step. People are told to do without; mostly it gains nothing, and then
 // that is said.
-#include <algorithm>
-
 #include "../advice/advise.h"
 #include "../advice/work.h"
 #include "../text/units.h"
@@ -11,7 +9,7 @@ namespace gpushim::analysis::rule_memset {
 namespace {
 
 constexpr double kEveryStep = 0.9;
-constexpr double kNothing = 1000, kNothingOfStep = 0.001;  // ns, a share: nobody would ask
+constexpr double kNothing = 1000;  // ns: nobody would ask
 
 std::optional<Finding> look(const Situation& run) {
     Work fills = kernels_where(run, "k.family = 'fill'");
@@ -28,7 +26,7 @@ std::optional<Finding> look(const Situation& run) {
     if (count < kEveryStep) return {};
     Finding found;
     found.gain = fills.shorter_by({0.5, 1.0}, run);
-    if (found.gain.high_ns < std::max(kNothing, kNothingOfStep * run.step_ns())) return {};
+    if (found.gain.high_ns < kNothing) return {};
     const bool is_little = found.gain.high_ns < kWorthIt * run.step_ns();
     found.kind = is_little ? Kind::kNoGain : Kind::kGain;
     found.title = "setting memory to zero takes " + duration_text(found.gain.high_ns) + " of a " + run.per();

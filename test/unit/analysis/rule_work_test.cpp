@@ -203,7 +203,6 @@ TEST_CASE("zeroing is a gain only where it takes long", "[rule][rule_work]") {
     RunRows little = with({"fill_kernel", "fill", 10, of_step(0.01)});
     CHECK(little.said() == "memset");
     CHECK(little.look("memset")->kind == Kind::kNoGain);
-    CHECK_FALSE(with({"fill_kernel", "fill", 10, of_step(0.0008)}).look("memset"));
     CHECK(with({"fill_kernel", "fill", 10, of_step(0.1)}).look("memset")->kind == Kind::kGain);
     RunRows sets = busy_run();
     sets.add("memset_stat", {{"gpu_id", int64_t{0}},
