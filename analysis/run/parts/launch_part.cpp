@@ -10,6 +10,7 @@
 
 #include "../../../shim/schema/flags.h"
 #include "../pass/latency_survey.h"
+#include "../pass/profile_steps.h"
 #include "../sql/histogram.h"
 #include "../sql/run_db.h"
 #include "own_parts.h"
@@ -45,12 +46,6 @@ struct OnEmpty {
     bool tells_latency;
 };
 
-// Another tool's trace begins in the middle of a run: with what its GPUs have to do by then.
-bool begins_in_the_middle(const Trace& trace) {
-    Query row = trace.base.prepare("SELECT 1 FROM meta WHERE key = 'source'");
-    return row.step();
-}
-
 class LaunchPart : public Part {
   public:
     explicit LaunchPart(const TraceFacts& facts)
@@ -59,7 +54,7 @@ class LaunchPart : public Part {
           queues_(facts),
           all_(places_.size()),
           on_empty_(facts.gpus.size()),
-          is_begin_known_(!begins_in_the_middle(*facts.trace)) {}
+          is_begin_known_(!is_profile(*facts.trace)) {}
 
     void see(const Call& call) override {
         if (!is_launch(call) || facts_.is_later_node(call)) return;
@@ -209,8 +204,8 @@ class LaunchPart : public Part {
     std::vector<LaunchSums> all_;  // by place
     // By GPU, the newest: no other finds it empty before that one has begun.
     std::vector<std::optional<OnEmpty>> on_empty_;
-    const bool is_begin_known_;
-    Histogram costs_;  // of all launch calls
+    const bool is_begin_known_;  // a profile begins in the middle of a run, with what GPUs have to do by then
+    Histogram costs_;            // of all launch calls
     int64_t usual_cost_ns_ = 0;
 };
 

@@ -90,18 +90,22 @@ ORDERS_STREAMS = """
         steps(1);
     }
 """
-# By a thread of its own, as backward passes are, beside a record of another thread that nobody asks for.
-ORDERED_ELSEWHERE = """
-static void* order_streams(void* nothing) {
-    CHECK(cuCtxSetCurrent(theirs));
+# So many steps, each of them begun by an event that another stream waits for.
+FORKS = """
     CUevent fork;
     CUstream beside;
     CHECK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
-    for (int step = 0; step < 6000; ++step) {
+    for (int step = 0; step < %d; ++step) {
         CHECK(cuEventCreate(&fork, CU_EVENT_DEFAULT));
         CHECK(cuEventRecord(fork, stream));
         CHECK(cuStreamWaitEvent(beside, fork, 0));
         CHECK(cuEventDestroy(fork));
+"""
+# By a thread of its own, as backward passes are, beside a record of another thread that nobody asks for.
+ORDERED_ELSEWHERE = """
+static void* order_streams(void* nothing) {
+    CHECK(cuCtxSetCurrent(theirs));
+""" + FORKS % 6000 + """
         steps(1);
     }
     return 0;
@@ -115,15 +119,7 @@ ORDERS_ELSEWHERE = """
     CHECK(pthread_join(thread, 0));
 """
 # Each step is longer than a sign lasts, and has a record that nobody asks for.
-LONG_STEPS = """
-    CUevent fork;
-    CUstream beside;
-    CHECK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
-    for (int step = 0; step < 40; ++step) {
-        CHECK(cuEventCreate(&fork, CU_EVENT_DEFAULT));
-        CHECK(cuEventRecord(fork, stream));
-        CHECK(cuStreamWaitEvent(beside, fork, 0));
-        CHECK(cuEventDestroy(fork));
+LONG_STEPS = FORKS % 40 + """
         CHECK(cuEventRecord(from, stream));
         steps(10);
         gpusim_advance_ns(2000000000);

@@ -22,6 +22,12 @@ TEST_CASE("a paragraph is wrapped at words, a line is not", "[printed]") {
           Lines{"HEAD " + std::string(60, 'a'), "     " + std::string(60, 'b'), std::string(130, 'c')});
 }
 
+TEST_CASE("no wrapped line ends with blanks", "[printed]") {
+    Report report;
+    report.paragraph(std::string(60, 'a') + "  " + std::string(60, 'b'), 5);
+    CHECK(as_text(report) == Lines{std::string(60, 'a'), "     " + std::string(60, 'b')});
+}
+
 TEST_CASE("names act on nobody and have an end", "[printed]") {
     Report report;
     report.line("ran  \x1b[2J" + std::string(1000, 'x'));

@@ -214,9 +214,9 @@ TEST_CASE("an operation without times makes the queue unknown", "[launch_part]")
 //  host      L1 L2            L3
 //  stream         ▒▒▒▒▒▒▒ ██1██2█  ██3█      ▒ whose call nobody recorded
 TEST_CASE("what ran before the recording began kept the GPU, wherever it is told", "[launch_part]") {
-    const auto found = [](bool is_profile, int64_t unseen_ns) {
+    const auto found = [](const char* meta, int64_t unseen_ns) {
         MadeFacts made;
-        if (is_profile) made.made.run("INSERT INTO meta VALUES ('source', 'kineto')");
+        made.made.run("INSERT INTO meta VALUES " + std::string(meta));
         Call unseen = ran(launch(1, unseen_ns, unseen_ns), unseen_ns, unseen_ns + 10'000);
         unseen.thread_id = 0;
         std::vector<Call> calls = {timed(0, 0, 90'000, 95'000), timed(0, 10'000, 95'000, 100'000),
@@ -226,11 +226,12 @@ TEST_CASE("what ran before the recording began kept the GPU, wherever it is told
         all_of(make_launch_part(made.facts), made, calls, written);
         return stat(written, "timed, on_empty, latency_p95_ns");
     };
-    CHECK(found(false, 150'000) == "3 2 90000");
-    CHECK(found(false, 80'000) == "3 1 8000");
-    CHECK(found(false, 204'000) == "3 1 90000");
+    CHECK(found("('host', 'made')", 150'000) == "3 2 90000");
+    CHECK(found("('host', 'made')", 80'000) == "3 1 8000");
+    CHECK(found("('host', 'made')", 204'000) == "3 1 90000");
     // A profiler's first: what it does not tell may have run.
-    CHECK(found(true, 150'000) == "3 1 8000");
+    CHECK(found("('source', 'kineto')", 150'000) == "3 1 8000");
+    CHECK(found("('source', 'kineto'), ('exported_by', 'gpushim')", 150'000) == "3 2 90000");
 }
 
 TEST_CASE("a call that takes ten times as long while 400 operations wait found the queue full",

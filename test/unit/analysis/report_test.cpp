@@ -1,6 +1,4 @@
 // From a run database that is made by hand to the words and figures of the report.
-#include <sqlite3.h>
-
 #include <catch2/catch.hpp>
 
 #include "analysis/idle/cause.h"
@@ -266,30 +264,6 @@ TEST_CASE("without steps it is answered of the run", "[report]") {
     CHECK(value(report, "steps.median_ns") == "");
     CHECK_THAT(value(report, "steps.why"), Contains("nothing recurs"));
     CHECK(unexplained(report) == "");
-}
-
-// A GPU that runs its part outside of steps has no part in what a kernel takes in them.
-TEST_CASE("what a GPU ran outside of steps does not shorten a kernel in them", "[report]") {
-    const MadeRun made;
-    const auto change = [&](const std::string& sql) {
-        sqlite3* base = nullptr;
-        REQUIRE(sqlite3_open(made.place().c_str(), &base) == SQLITE_OK);
-        CHECK(sqlite3_exec(base, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
-        sqlite3_close(base);
-    };
-    change("UPDATE kernel SET in_steps = launches, timed_in_steps = timed, in_steps_ns = sum_ns");
-    change("UPDATE launch_stat SET in_steps = count");
-    const double both_ns = std::stod(value(report_of(made), "kernels[0].per_step_ns"));
-    change(
-        "UPDATE kernel SET in_steps = 0, timed_in_steps = 0, in_steps_ns = 0 WHERE gpu_id = 0;"
-        "UPDATE launch_stat SET in_steps = 0, count = count + 1 WHERE gpu_id = 0");
-    const Report report = report_of(made);
-    CHECK(std::stod(value(report, "kernels[0].per_step_ns")) == Approx(both_ns / 2).epsilon(0.2));
-    CHECK_THAT(text_of(report), Contains("LAUNCH     412/step"));
-    CHECK(asked(report,
-                "SELECT group_concat(json_extract(value, '$.per_step_ns') ISNULL, '') FROM json_each(?1, "
-                "'$.kernels')")
-              .find('1') == std::string::npos);
 }
 
 TEST_CASE("without device times there are bounds, and nothing is 0 that is not known", "[report]") {
