@@ -1,5 +1,7 @@
 #include "writer.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -110,12 +112,25 @@ void write_until_the_end() {
 }
 
 constexpr size_t kMemoryParts = 3, kMemoryPartBytes = 120 << 10;  // each below what the allocator maps apart
+constexpr size_t kTouchedParts = 2;                               // by the shortest trace, too
+constexpr uintptr_t kPageBytes = 4096;
+
+void* volatile behind_parts;  // stays: the allocator gives back what is free at the end, by some system calls
+
+// Each page would be a fault of its own. An older kernel has those faults.
+void touch(void* part) {
+    const uintptr_t from =
+        reinterpret_cast<uintptr_t>(part) & ~(kPageBytes - 1);  // its head is touched anyway
+    if (part != nullptr) madvise(reinterpret_cast<void*>(from), kMemoryPartBytes, MADV_POPULATE_WRITE);
+}
 
 // As much as a trace's beginning needs: the allocator would enlarge what this thread has page by page, with a
 // system call for each.
 void take_memory_at_once() {
     void* volatile parts[kMemoryParts];
     for (auto& part : parts) part = malloc(kMemoryPartBytes);
+    if (behind_parts == nullptr) behind_parts = malloc(1);
+    for (size_t i = 0; i < kTouchedParts; ++i) touch(parts[i]);
     for (auto& part : parts) free(part);
 }
 
