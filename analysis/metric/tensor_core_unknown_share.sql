@@ -1,6 +1,8 @@
--- of: gpu, unit: share, kind: inferred, version: 1
--- words: of eligible kernel time, names that do not tell
+-- of: gpu, unit: share, kind: inferred, version: 2
+-- words: of eligible kernel time in steps, names that do not tell
 -- absent: no such operation has device times
-SELECT k.gpu_id,
-  CAST(sum(CASE WHEN k.tensor_core = 'unknown' THEN k.sum_ns ELSE 0 END) AS DOUBLE) / sum(k.sum_ns) AS value
-FROM kernel k WHERE k.eligible = 1 GROUP BY k.gpu_id HAVING sum(k.sum_ns) > 0;
+SELECT w.gpu_id,
+  CAST(sum(CASE WHEN k.tensor_core = 'unknown' THEN w.timed_ns ELSE 0 END) AS DOUBLE)
+    / sum(w.timed_ns) AS value
+FROM v_kernel_work w JOIN kernel k ON k.gpu_id = w.gpu_id AND k.name = w.name
+WHERE k.eligible = 1 GROUP BY w.gpu_id HAVING sum(w.timed_ns) > 0;

@@ -11,7 +11,7 @@
 
 namespace gpushim::analysis {
 
-constexpr int kSummarySchema = 1;
+constexpr int kSummarySchema = 2;
 
 // run: the database that `analyze` made of these traces, in this order. The same run makes the same file.
 // Throws Unwritable, Failure.

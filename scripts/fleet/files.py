@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 
 MAGIC = b"SQLite format 3\0"
 SUMMARY, RUN, HISTORY = 0x67707373, 0x67707372, 0x67707368  # PRAGMA application_id
-SUMMARY_SCHEMA = 1
+SUMMARY_SCHEMA = 2
 HEAD = 100
 
 
@@ -19,7 +19,7 @@ class File(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """trace, summary; else why it is neither: cut, newer, empty, not_ours."""
+    """trace, summary; else why it is neither: cut, newer, older, empty, not_ours."""
 
     name: str
     why: Optional[str] = None
@@ -46,14 +46,23 @@ def kind_of(head, size):
     if application != SUMMARY:
         return Kind("trace")
     schema = number(head, 60, 4)
-    if schema > SUMMARY_SCHEMA:
-        return Kind("newer", f"summary of schema {schema}; this program reads schema {SUMMARY_SCHEMA}")
-    return Kind("summary")
+    if schema == SUMMARY_SCHEMA:
+        return Kind("summary")
+    return Kind("newer" if schema > SUMMARY_SCHEMA else "older",
+                f"summary of schema {schema}; this program reads schema {SUMMARY_SCHEMA}")
 
 
 def kind_of_file(path):
     with open(path, "rb") as file:
         return kind_of(file.read(HEAD), os.fstat(file.fileno()).st_size)
+
+
+def is_summary(path):
+    """One that this program reads."""
+    try:
+        return kind_of_file(path).name == "summary"
+    except OSError:
+        return False
 
 
 def looked_at(path):
@@ -68,14 +77,16 @@ def looked_at(path):
 
 
 def in_folder(folder):
-    """Traces and summaries below it. A summary stands for the trace beside it if it is not older."""
+    """Traces and summaries below it. A summary stands for the trace beside it if it is not older and can be
+    read."""
     for parent, folders, names in os.walk(folder):
         folders.sort()
         found = {name: looked_at(pathlib.Path(parent, name)) for name in sorted(names)
                  if name.endswith((".db", ".summary")) and name != "gpushim.run.db"}
         for name, file in found.items():
             summary = found.get(f"{name[:-len('.db')]}.summary") if name.endswith(".db") else None
-            if summary is None or (summary.mtime_ns or 0) < (file.mtime_ns or 0):
+            is_older = summary is not None and (summary.mtime_ns or 0) < (file.mtime_ns or 0)
+            if summary is None or is_older or not is_summary(summary.path):
                 yield file
 
 

@@ -10,6 +10,8 @@ import re
 import statistics
 from typing import List, NamedTuple, Optional
 
+from fleet import files
+
 NS = 1_000_000_000
 CLOCK_SKEW_S = 600  # hosts start the ranks of a job within minutes of each other
 # Cells of the table coverage. ranks: how many ranks a row is about; NULL: not known.
@@ -72,7 +74,7 @@ def is_read(file, entry):
     """Whether the manifest has that state of the file. What a machine could not do is tried again."""
     return (entry is not None and (entry["bytes"], entry["mtime_ns"]) == (file.bytes, file.mtime_ns)
             and entry["state"] not in ("no_binary", "other_version", "not_written")
-            and (entry["summary"] is None or os.path.exists(entry["summary"])))
+            and (entry["summary"] is None or files.is_summary(entry["summary"])))
 
 
 def name_of(key):

@@ -1,8 +1,8 @@
 """One file becomes a rank summary: by `gpushim analyze --rank-summary`, where it is not one already. Runs in
 executors; never throws for what a file or a machine is like, but says it in the answer's `state`:
 
-    reduced                                   its summary is there
-    missing, empty, cut, newer, damaged,      no figure is of this file, and `why` says why
+    reduced                                     its summary is there
+    missing, empty, cut, newer, older, damaged, no figure is of this file, and `why` says why
     not_ours, no_binary, other_version, not_written
 """
 import functools
@@ -48,8 +48,8 @@ def version_of(program):
 
 
 def place_of(file, folder):
-    """The same file has the same place; another state of it another one."""
-    told = f"{file.path}\0{file.bytes}\0{file.mtime_ns}".encode()
+    """The same file has the same place; another state of it, and summaries of another schema, another one."""
+    told = f"{file.path}\0{file.bytes}\0{file.mtime_ns}\0{files.SUMMARY_SCHEMA}".encode()
     return pathlib.Path(folder, hashlib.blake2b(told, digest_size=12).hexdigest() + ".summary")
 
 

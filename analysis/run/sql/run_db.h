@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 13;
+constexpr int kRunSchema = 14;
 
 class RunDb {
   public:

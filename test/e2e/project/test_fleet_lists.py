@@ -107,7 +107,10 @@ class Lists(unittest.TestCase):
     def test_what_a_file_is(self):
         trace = self.database("0.db", version=2)
         self.assertEqual(self.kind(trace), "trace")
-        self.assertEqual(self.kind(self.database("a.summary", files.SUMMARY, 1)), "summary")
+        self.assertEqual(self.kind(self.database("a.summary", files.SUMMARY, files.SUMMARY_SCHEMA)),
+                         "summary")
+        self.assertEqual(self.kind(self.database("c.summary", files.SUMMARY, files.SUMMARY_SCHEMA - 1)),
+                         "older")
         self.assertEqual(self.kind(self.database("b.summary", files.SUMMARY, 99)), "newer")
         self.assertEqual(self.kind(self.database("run", files.RUN)), "not_ours")
         trace.write_bytes(trace.read_bytes()[:20_000])
@@ -121,10 +124,18 @@ class Lists(unittest.TestCase):
 
     def test_a_summary_stands_for_the_trace_beside_it(self):
         (self.folder / "deep").mkdir()
-        for name in ("0.db", "deep/1.db", "deep/1.summary", "gpushim.run.db", "notes.txt"):
+        for name in ("0.db", "deep/1.db", "gpushim.run.db", "notes.txt"):
             self.database(name)
-        named = [pathlib.Path(file.path).name for file in files.listed([str(self.folder)])]
-        self.assertEqual(named, ["0.db", "1.summary"])
+        self.database("deep/1.summary", files.SUMMARY, files.SUMMARY_SCHEMA)
+        self.assertEqual(self.listed(), ["0.db", "1.summary"])
+
+    def test_a_summary_of_an_older_program_does_not(self):
+        self.database("0.db")
+        self.database("0.summary", files.SUMMARY, files.SUMMARY_SCHEMA - 1)
+        self.assertEqual(self.listed(), ["0.db", "0.summary"])
+
+    def listed(self):
+        return [pathlib.Path(file.path).name for file in files.listed([str(self.folder)])]
 
     def test_what_is_named_and_not_there_is_in_the_list(self):
         wanted = self.folder / "list"
@@ -135,7 +146,8 @@ class Lists(unittest.TestCase):
 
     def test_what_was_read_is_not_read_again(self):
         file = files.looked_at(str(self.database("0.db")))
-        known = {**entry(file.path, 0), "bytes": file.bytes, "mtime_ns": file.mtime_ns, "summary": file.path}
+        made = str(self.database("0.summary", files.SUMMARY, files.SUMMARY_SCHEMA))
+        known = {**entry(file.path, 0), "bytes": file.bytes, "mtime_ns": file.mtime_ns, "summary": made}
         manifest.save_pending(self.folder, ["job"])
         self.assertEqual(manifest.load(self.folder), ({}, {"job"}))
         manifest.save(self.folder, {file.path: known})
@@ -146,6 +158,8 @@ class Lists(unittest.TestCase):
         self.assertFalse(manifest.is_read(file, {**known, "state": "no_binary"}))
         self.assertFalse(manifest.is_read(file, {**known, "summary": str(self.folder / "gone")}))
         self.assertFalse(manifest.is_read(file, None))
+        self.database("1.summary", files.SUMMARY, files.SUMMARY_SCHEMA - 1)
+        self.assertFalse(manifest.is_read(file, {**known, "summary": str(self.folder / "1.summary")}))
 
 
 class Definitions(unittest.TestCase):

@@ -123,6 +123,31 @@ TEST_CASE("what kernels did in steps is held apart from what they did outside of
           "49");
 }
 
+//  a start-up tunes: 900 ns of products in small grids without tensor cores; steps: 60 of others, 40 of all
+//  else
+TEST_CASE("what kernels are is told of those in steps", "[run_views]") {
+    const auto shares = [](const std::string& source) {
+        Run run;
+        run.also(
+            "step (rank_id, step, number, begin_ns, dur_ns) VALUES (7, 0, 1, 1000, 1000),"
+            " (7, 1, 2, 2000, 1000)");
+        run.also(
+            "kernel (gpu_id, name, eligible, tensor_core, launches, timed, sum_ns, in_steps, timed_in_steps,"
+            " in_steps_ns, small_grid, small_grid_ns) VALUES"
+            " (20, 'tuned', 1, 'unknown', 90, 90, 900, 0, 0, 0, 90, 900),"
+            " (20, 'used', 1, 'yes', 12, 12, 120, 6, 6, 60, 6, 60),"
+            " (20, 'else', 0, 'no', 4, 4, 40, 4, 4, 40, 0, 0)");
+        run.insert("UPDATE rank SET outside_steps = 0, steps_source = '" + source + "'");
+        run.finish();
+        return run.ask(
+            "SELECT group_concat(round(value, 2), ' ') FROM (SELECT value FROM metric WHERE name IN"
+            " ('eligible_share', 'small_grid_share', 'tensor_core_share', 'tensor_core_unknown_share')"
+            " ORDER BY name)");
+    };
+    CHECK(shares("detected") == "0.6 0.3 1.0 0.0");
+    CHECK(shares("none") == "0.96 0.91 0.12 0.88");  // of all
+}
+
 TEST_CASE("how many operations in steps have times is of those that count", "[run_views]") {
     const auto coverage = [](const std::string& sql) {
         Run run;

@@ -55,6 +55,10 @@ CREATE TABLE kernel (
   family TEXT, precision TEXT, tensor_core TEXT, eligible INTEGER, comm_operation TEXT, comm_source TEXT,
   squares_ns2 REAL, PRIMARY KEY (gpu_id, name)
 );
+-- What kernels did in steps.
+CREATE TABLE v_kernel_work (
+  gpu_id INTEGER, name TEXT, executed REAL, timed INTEGER, timed_ns INTEGER, PRIMARY KEY (gpu_id, name)
+);
 CREATE TABLE gpu_peak (
   gpu_id INTEGER PRIMARY KEY, precision TEXT, precision_share REAL, peak_flops_per_s REAL, why TEXT
 );
