@@ -278,7 +278,8 @@ void write(const ReportSource& source, Report& report) {
         const Gpu& gpu = rows.at(figures.gpu_id);
         table.push_back(row_of(figures, gpu));
         if (!figures.is_known() && why.empty())
-            why = "  not known for " + figures.label.text + ": " + why_of(gpu, source);
+            why = (gpu.why.empty() ? "  not known for " : "  ") + figures.label.text + ": " +
+                  why_of(gpu, source);
         if (gpu.coverage && gpu.covered() < kMarkedCoverage) marks.push_back(mark_of(figures, gpu));
         by_id[figures.gpu_id] = json_of(figures, gpu, source);
     }

@@ -77,8 +77,9 @@ bool is_hardly_timed(const Row& row, const Classes& classes) {
 // Steps of all GPUs together in which calls were recorded: what totals of the run are divided by. None: no
 // steps were found, or not how many of them there were.
 std::optional<double> recorded_steps(const Database& run) {
-    Query row =
-        run.prepare("SELECT sum(s.whole_steps) FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id");
+    Query row = run.prepare(
+        "SELECT sum(s.whole_steps) FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id"
+        " WHERE u.gpu_id NOT IN (SELECT gpu_id FROM unused_gpu)");
     const auto steps = row.step() ? maybe_real(row, 0) : std::nullopt;
     return steps.value_or(0) > 0 ? steps : std::nullopt;
 }

@@ -1,6 +1,8 @@
 #include "rank_rows.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "../../trace/dropped_spans.h"
 #include "../../trace/ledger.h"
@@ -50,14 +52,43 @@ constexpr const char* kMarkedSteps =
     "SELECT sum(steps) FROM step_total WHERE source IN ('mark', 'range') GROUP BY source, thread_id"
     " ORDER BY source, 1 DESC LIMIT 1";
 
-int64_t operations_in(const Trace& trace, Interval span) {
-    int64_t sum = 0;
-    for (const char* table : {"launch", "graph_launch", "copy", "memset", "collective"}) {
+constexpr const char* kCalls[] = {"launch", "graph_launch", "copy", "memset", "collective"};
+
+Query calls_in(const Trace& trace, const std::string& columns, const std::string& table,
+               const std::string& which, Interval span) {
+    Query rows = trace.base.prepare("SELECT " + columns + " FROM " + table + " t" + which +
+                                    " enter_ns >= ?1 AND enter_ns < ?2");
+    rows.bind(1, span.start_ns);
+    rows.bind(2, span.end_ns);
+    return rows;
+}
+
+// Which calls are of GPUs that worked in the span, as a condition: another GPU's are no sign of a step.
+std::string of_gpus_in(const Trace& trace, Interval span) {
+    if (!trace.base.has("context") || !trace.base.has("stream")) return " WHERE";
+    Query gpus = trace.base.prepare("SELECT count(DISTINCT device_id) FROM context");
+    if (!gpus.step() || gpus.number(0) < 2) return " WHERE";
+    std::set<int64_t> worked;
+    for (const char* table : kCalls) {
         if (!trace.base.has(table)) continue;
-        Query row = trace.base.prepare(std::string("SELECT count(*) FROM ") + table +
-                                       " WHERE enter_ns >= ?1 AND enter_ns < ?2");
-        row.bind(1, span.start_ns);
-        row.bind(2, span.end_ns);
+        Query devices = calls_in(trace, "DISTINCT c.device_id", table,
+                                 " JOIN stream s ON s.id = t.stream_id JOIN context c ON c.id = s.context_id"
+                                 " WHERE c.device_id NOTNULL AND",
+                                 span);
+        while (devices.step()) worked.insert(devices.number(0));
+    }
+    std::string list;
+    for (const int64_t device : worked) list += (list.empty() ? "" : ", ") + std::to_string(device);
+    return " WHERE stream_id IN (SELECT s.id FROM stream s JOIN context c ON c.id = s.context_id"
+           " WHERE c.device_id IN (" +
+           list + ")) AND";
+}
+
+int64_t operations_in(const Trace& trace, const std::string& which, Interval span) {
+    int64_t sum = 0;
+    for (const char* table : kCalls) {
+        if (!trace.base.has(table)) continue;
+        Query row = calls_in(trace, "count(*)", table, which, span);
         row.step();
         sum += row.number(0);
     }
@@ -72,9 +103,11 @@ Value outside_steps(const TraceFacts& facts) {
     if (facts.are_slices || whole == facts.steps.rend()) return nullptr;
     const Step& last = facts.steps.back();
     const int64_t end_ns = has_no_end(last) ? last.begin_ns : last.end_ns;
-    const int64_t usual = operations_in(*facts.trace, {whole->begin_ns, whole->end_ns});
+    const Interval one = {whole->begin_ns, whole->end_ns};
+    const std::string which = of_gpus_in(*facts.trace, one);
+    const int64_t usual = operations_in(*facts.trace, which, one);
     if (usual == 0) return nullptr;
-    const auto is_step = [&](Interval span) { return 2 * operations_in(*facts.trace, span) >= usual; };
+    const auto is_step = [&](Interval span) { return 2 * operations_in(*facts.trace, which, span) >= usual; };
     return int64_t{is_step({INT64_MIN, facts.steps.front().begin_ns})} + is_step({end_ns, INT64_MAX});
 }
 

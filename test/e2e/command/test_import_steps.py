@@ -119,6 +119,28 @@ class Steps(importing.Import):
                          [(0, 2_000_000), (1, 2_000_000), (2, 2_000_000), (3, 1_995_000)])
         self.assertIn("ahead", self.rows("SELECT steps_why FROM rank", run)[0][0])
 
+    def test_a_gpu_that_did_nothing_in_steps_is_in_no_figure_of_them(self):
+        """Its work before them is as much as a step's, and no step."""
+        trace = kineto_made.Trace()
+        for kernel in range(10):
+            trace.kernel("gemm", 500_000 + kernel * 10_000, 520_000 + kernel * 40_000, 40_000)
+            trace.events[-1]["args"].update(device=1, context=2, stream=8)
+        for number in range(6):
+            at = 1_000_000 + number * 1_000_000
+            trace.step(number, at, 1_000_000)
+            for kernel in range(10):
+                trace.kernel("gemm", at + 10_000 + kernel * 10_000, at + 40_000 + kernel * 60_000, 60_000)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT outside_steps FROM rank", run), [(0,)])
+        apart = self.rows("SELECT u.gpu_id <> t.gpu_id FROM unused_gpu u, v_gpu_total t", run)
+        self.assertEqual(apart, [(1,)])
+        report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
+        self.assertEqual([kernel["per_step_ns"] for kernel in report["kernels"]], [600_000])
+        idle = {gpu["gpu_id"]: gpu["idle_share"] for gpu in report["gpus"]}
+        self.assertEqual(sorted(idle.values(), key=str), [0.4, None])
+        self.assertIn("nothing ran on it in steps", str([gpu["why"] for gpu in report["gpus"]]))
+        self.assertIn("compute 60.0 %", self.gpushim("report", self.folder / "run.db").stdout)
+
     def layers(self, around, kernel="layer"):
         trace = kineto_made.Trace()
         trace.add("user_annotation", "execute", 1_000_000, around, kineto_made.PID, kineto_made.TID)

@@ -21,7 +21,7 @@ MS = 1_000_000
 WITHIN = 0.1  # of what was put in, on both sides of a gain's range
 SEEN = 0.5  # of what the case itself knows it cost: samples miss some
 # What these are read from is of the whole run: NVML's samples, memory that grows, what was recorded at all.
-IN_NO_STEP = {"hardly_used", "low_coverage", "memory_growth", "throttling"}
+IN_NO_STEP = {"hardly_used", "low_coverage", "memory_growth", "throttling", "unused_gpus"}
 UNDRAWN = {"no_requests": {"prefill_stalls"}}  # the worst step waits for requests, the typical one decodes
 README_SAYS = ("**What is wrong.**", "**How it shows.**", "**What to change.**")
 

@@ -148,6 +148,42 @@ TEST_CASE("what kernels are is told of those in steps", "[run_views]") {
     CHECK(shares("none") == "0.96 0.91 0.12 0.88");  // of all
 }
 
+//  GPU 20 works in both steps; 21 of the same process in none, or in one
+TEST_CASE("a GPU that nothing ran on in steps is in no mean, if its process has another", "[run_views]") {
+    const auto asked = [](const std::string& more, const std::string& what) {
+        Run run;
+        run.also("gpu (gpu_id, rank_id, uuid, timed_share) VALUES (21, 7, 'GPU-1', 1.0)");
+        run.also(
+            "step (rank_id, step, number, begin_ns, dur_ns) VALUES (7, 0, 1, 0, 1000), (7, 1, 2, 1000, "
+            "1000)");
+        run.also(
+            "gpu_step (gpu_id, step, operations, busy_low_ns) VALUES (21, -1, 90, 90), (20, 0, 5, 500),"
+            " (20, 1, 5, 500), (21, 0, 0, 0), (21, 1, 0, 0)");
+        run.also(
+            "activity (gpu_id, step, classes, ns) VALUES (20, 0, 1, 1000), (20, 1, 1, 1000), (21, 0, 0, "
+            "1000),"
+            " (21, 1, 0, 1000)");
+        run.insert("UPDATE rank SET steps_source = 'detected'");
+        run.insert(more);
+        run.finish();
+        return run.ask(what);
+    };
+    const std::string none = "SELECT 1", counted = "SELECT group_concat(gpu_id, ' ') FROM v_gpu_total";
+    CHECK(asked(none, counted) == "20");
+    CHECK(asked(none, "SELECT value, why FROM metric WHERE name = 'idle_share' AND id = 21") ==
+          "- nothing ran on it in steps, and its process worked on another GPU");
+    // It works there, its only GPU is this one, or the other does nothing, either.
+    CHECK(asked("UPDATE gpu_step SET operations = 1 WHERE gpu_id = 21 AND step = 1", counted) == "20 21");
+    CHECK(asked("UPDATE gpu_step SET busy_low_ns = 1 WHERE gpu_id = 21 AND step = 1", counted) == "20 21");
+    CHECK(asked("INSERT INTO kernel (gpu_id, name, in_steps) VALUES (21, 'k', 1)", counted) == "20 21");
+    CHECK(asked("UPDATE gpu SET rank_id = 8 WHERE gpu_id = 21;"
+                "INSERT INTO rank (rank_id, steps_source) VALUES (8, 'detected');"
+                "INSERT INTO step (rank_id, step, number, begin_ns, dur_ns) SELECT 8, step, number, begin_ns,"
+                " dur_ns FROM step",
+                counted) == "20 21");
+    CHECK(asked("UPDATE gpu_step SET operations = 0, busy_low_ns = 0", counted) == "20 21");
+}
+
 TEST_CASE("how many operations in steps have times is of those that count", "[run_views]") {
     const auto coverage = [](const std::string& sql) {
         Run run;

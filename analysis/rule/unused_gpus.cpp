@@ -1,0 +1,45 @@
+// A process made a context on a GPU and ran nothing there in its steps, but for less than a hundredth of the
+// run: all that it needs there is memory. It costs no time of this run, so this is a note.
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis::rule_unused_gpus {
+
+namespace {
+
+constexpr int64_t kFewestSteps = 5;  // of a part of a run nobody knows what runs in the rest
+constexpr double kNothing = 0.01;    // of the run, busy
+
+std::string title_of(int64_t processes, int64_t of_processes, int64_t gpus, int64_t of_gpus) {
+    if (of_processes == 1)
+        return "the program has contexts on " + count_text(of_gpus) + " GPUs, and ran nothing in steps on " +
+               (gpus == 1 ? "one" : count_text(gpus)) + " of them";
+    return count_text(processes) + " of " + count_text(of_processes) + " processes " +
+           (processes == 1 ? "has a context on a GPU on which it" : "have a context on a GPU on which they") +
+           " ran nothing in steps";
+}
+
+std::optional<Finding> look(const Situation& run) {
+    Query row = run.ask(
+        "SELECT count(DISTINCT g.rank_id), (SELECT count(*) FROM rank), count(*),"
+        " (SELECT count(*) FROM gpu), min(g.gpu_id) FROM unused_gpu u JOIN gpu g ON g.gpu_id = u.gpu_id"
+        " WHERE coalesce(g.busy_share, 0) < ?1 AND ?2 <="
+        " (SELECT count(*) FROM v_counted_step c WHERE c.rank_id = g.rank_id AND c.is_slice = 0)");
+    row.bind(1, kNothing);
+    row.bind(2, kFewestSteps);
+    if (!row.step() || row.number(2) == 0) return {};
+    Finding found;
+    found.title = title_of(row.number(0), row.number(1), row.number(2), row.number(3));
+    found.try_it = run.advice({"unused_gpus"});
+    found.confidence = 0.8;
+    found.kind = Kind::kNote;
+    found.evidence = {{"gpu", row.number(4)}};
+    return found;
+}
+
+constexpr Heading kHeading = {"unused GPUs", "A context on a GPU that is not used", "", ""};
+const RuleRegistration kRegistration({"unused_gpus", Scope::kOneGpu, look, kHeading});
+
+}  // namespace
+
+}  // namespace gpushim::analysis::rule_unused_gpus
