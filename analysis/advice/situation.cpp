@@ -15,7 +15,10 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
       ecosystem_(ecosystem_of(run)),
       serving_(run),
       unlike_sample_(gpushim::analysis::unlike_sample(run)) {
-    gpus_ = number("SELECT count(DISTINCT coalesce(uuid, CAST(gpu_id AS TEXT))) FROM gpu").value_or(0);
+    gpus_ = number(
+                "SELECT count(DISTINCT coalesce(uuid, CAST(gpu_id AS TEXT))) FROM gpu"
+                " WHERE gpu_id NOT IN (SELECT gpu_id FROM unused_gpu)")
+                .value_or(0);
     ranks_ = number("SELECT count(*) FROM rank").value_or(0);
     // Without steps figures are of slices. Where all was timed these reach from the first operation to the
     // last, and everything lies in them: the time before and after is that of no operation.

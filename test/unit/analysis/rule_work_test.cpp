@@ -299,6 +299,10 @@ TEST_CASE("copies besides the batch that recur are named", "[rule][rule_work]") 
     CHECK(with_others(2 * kMs, kSteps).look("repeated_copies")->title.find("h2d 4.00 MB in 4") !=
           std::string::npos);
     CHECK_FALSE(with_others(2 * kMs, 5).says("repeated_copies"));
+    // What a GPU copies, where a second one does nothing in steps.
+    RunRows beside = with_others(2 * kMs, kSteps);
+    beside.gpu(1, 0).add("unused_gpu", {{"gpu_id", int64_t{1}}});
+    CHECK(beside.look("repeated_copies")->title.find("h2d 4.00 MB in 4") != std::string::npos);
 }
 
 TEST_CASE("bytes that go to the host and back are worth what they idle", "[rule][rule_work]") {
