@@ -3,6 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <string>
+#include <vector>
+
 namespace run_views_test {
 
 using namespace made;
@@ -150,7 +153,8 @@ TEST_CASE("what kernels are is told of those in steps", "[run_views]") {
 
 //  GPU 20 works in both steps; 21 of the same process in none, or in one
 TEST_CASE("a GPU that nothing ran on in steps is in no mean, if its process has another", "[run_views]") {
-    const auto asked = [](const std::string& more, const std::string& what) {
+    using Statements = std::vector<std::string>;
+    const auto asked = [](const Statements& more, const std::string& what) {
         Run run;
         run.also("gpu (gpu_id, rank_id, uuid, timed_share) VALUES (21, 7, 'GPU-1', 1.0)");
         run.also(
@@ -164,24 +168,33 @@ TEST_CASE("a GPU that nothing ran on in steps is in no mean, if its process has 
             "1000),"
             " (21, 1, 0, 1000)");
         run.insert("UPDATE rank SET steps_source = 'detected'");
-        run.insert(more);
+        for (const std::string& statement : more) run.insert(statement);
         run.finish();
         return run.ask(what);
     };
-    const std::string none = "SELECT 1", counted = "SELECT group_concat(gpu_id, ' ') FROM v_gpu_total";
+    const Statements none;
+    const std::string counted = "SELECT group_concat(gpu_id, ' ') FROM v_gpu_total";
     CHECK(asked(none, counted) == "20");
     CHECK(asked(none, "SELECT value, why FROM metric WHERE name = 'idle_share' AND id = 21") ==
           "- nothing ran on it in steps, and its process worked on another GPU");
+    // What it could compute is not the job's, unless another process computes on it.
+    const std::string peaks = "INSERT INTO gpu_peak (gpu_id) VALUES (20), (21)",
+                      peaked = "SELECT group_concat(gpu_id, ' ') FROM gpu_peak";
+    CHECK(asked({peaks}, peaked) == "20");
+    CHECK(asked({peaks, "INSERT INTO gpu (gpu_id, rank_id) VALUES (30, 8)",
+                 "INSERT INTO shared_gpu (gpu_id, shared_id) VALUES (21, 21), (30, 21)"},
+                peaked) == "20 21");
     // It works there, its only GPU is this one, or the other does nothing, either.
-    CHECK(asked("UPDATE gpu_step SET operations = 1 WHERE gpu_id = 21 AND step = 1", counted) == "20 21");
-    CHECK(asked("UPDATE gpu_step SET busy_low_ns = 1 WHERE gpu_id = 21 AND step = 1", counted) == "20 21");
-    CHECK(asked("INSERT INTO kernel (gpu_id, name, in_steps) VALUES (21, 'k', 1)", counted) == "20 21");
-    CHECK(asked("UPDATE gpu SET rank_id = 8 WHERE gpu_id = 21;"
-                "INSERT INTO rank (rank_id, steps_source) VALUES (8, 'detected');"
-                "INSERT INTO step (rank_id, step, number, begin_ns, dur_ns) SELECT 8, step, number, begin_ns,"
-                " dur_ns FROM step",
-                counted) == "20 21");
-    CHECK(asked("UPDATE gpu_step SET operations = 0, busy_low_ns = 0", counted) == "20 21");
+    CHECK(asked({"UPDATE gpu_step SET operations = 1 WHERE gpu_id = 21 AND step = 1"}, counted) == "20 21");
+    CHECK(asked({"UPDATE gpu_step SET busy_low_ns = 1 WHERE gpu_id = 21 AND step = 1"}, counted) == "20 21");
+    CHECK(asked({"INSERT INTO kernel (gpu_id, name, in_steps) VALUES (21, 'k', 1)"}, counted) == "20 21");
+    CHECK(
+        asked({"UPDATE gpu SET rank_id = 8 WHERE gpu_id = 21",
+               "INSERT INTO rank (rank_id, steps_source) VALUES (8, 'detected')",
+               "INSERT INTO step (rank_id, step, number, begin_ns, dur_ns) SELECT 8, step, number, begin_ns,"
+               " dur_ns FROM step"},
+              counted) == "20 21");
+    CHECK(asked({"UPDATE gpu_step SET operations = 0, busy_low_ns = 0"}, counted) == "20 21");
 }
 
 TEST_CASE("how many operations in steps have times is of those that count", "[run_views]") {

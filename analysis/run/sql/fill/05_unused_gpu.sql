@@ -13,3 +13,8 @@ WHERE w.signs = 0 AND EXISTS (SELECT 1 FROM worked o WHERE o.rank_id = w.rank_id
 
 UPDATE gpu SET why = 'nothing ran on it in steps, and its process worked on another GPU'
 WHERE why IS NULL AND gpu_id IN (SELECT gpu_id FROM unused_gpu);
+
+-- What it could do is no part of what the job could. Processes that share a GPU have one row there.
+DELETE FROM gpu_peak WHERE gpu_id IN (SELECT gpu_id FROM unused_gpu) AND gpu_id NOT IN (
+  SELECT s.gpu_id FROM shared_gpu s JOIN shared_gpu o ON o.shared_id = s.shared_id
+  WHERE o.gpu_id NOT IN (SELECT gpu_id FROM unused_gpu));
