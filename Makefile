@@ -329,7 +329,7 @@ ANALYZER         := $(BUILD)/gpushim
 ANALYZER_SOURCES := $(call sources,analysis analysis/* analysis/*/*)
 $(OBJ)/analysis/%.o: FILE_FLAGS := $(ANALYZER_FLAGS)
 # The run's SQL, folder by folder and file by file, as one array of texts; then what the metrics come to.
-RUN_SQL          := $(foreach folder,tables views fill derive summary, \
+RUN_SQL          := $(foreach folder,tables ranks views fill derive summary, \
                       $(call files,analysis/run/sql/$(folder)/*.sql))
 RUN_SQL_SOURCE   := $(OBJ)/analysis/run_sql.cpp
 METRICS          := $(call files,analysis/metric/*.sql)

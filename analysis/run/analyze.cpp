@@ -234,6 +234,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     const int64_t derived = kDerive * std::accumulate(calls.begin(), calls.end(), int64_t{0});
     const ProgressPart part(derived, derived / static_cast<int64_t>(kRunSqlFiles));
     blaming(any_of(inputs.traces), [&] {
+        run.end_ranks();
         write_shared_gpus(all, busy, run);
         write_peaks(run);
         collectives.write(run);

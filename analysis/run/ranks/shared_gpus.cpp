@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <set>
 
 #include "../collectives/run_clocks.h"
 #include "../sql/run_db.h"
@@ -100,6 +101,14 @@ void write_gpu(std::span<const User> users, RunDb& run) {
     }
 }
 
+// To have a context somewhere is no use of it.
+std::set<int64_t> unused_gpus(const RunDb& run) {
+    std::set<int64_t> all;
+    Query row(run.raw(), "run", "SELECT gpu_id FROM unused_gpu");
+    while (row.step()) all.insert(row.number(0));
+    return all;
+}
+
 }  // namespace
 
 void write_shared_gpus(std::span<const TraceFacts> traces, std::span<const std::vector<DeviceBusy>> busy,
@@ -113,8 +122,11 @@ void write_shared_gpus(std::span<const TraceFacts> traces, std::span<const std::
                 if (device.device_id == gpu.device_id && !gpu.uuid.empty())
                     gpus[{clocks.clock_of(traces[i].rank_id), gpu.uuid}].push_back(
                         {&traces[i], &gpu, &device});
-    for (const auto& [key, users] : gpus)
+    const std::set<int64_t> unused = unused_gpus(run);
+    for (auto& [key, users] : gpus) {
+        std::erase_if(users, [&](const User& user) { return unused.contains(user.gpu->gpu_id); });
         if (users.size() > 1) write_gpu(users, run);
+    }
 }
 
 }  // namespace gpushim::analysis

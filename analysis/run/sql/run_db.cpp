@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <string_view>
+#include <utility>
 
 #include "../../terminal/progress.h"
 #include "counted_steps.h"
@@ -66,7 +67,12 @@ void RunDb::run_files(std::string_view folder) {
         }
 }
 
+void RunDb::end_ranks() {
+    if (!std::exchange(ranks_ended_, true)) run_files("ranks/");
+}
+
 CountedSteps RunDb::derive() {
+    end_ranks();
     run_files("views/");
     run_files("fill/");
     CountedSteps basis(raw());

@@ -31,6 +31,8 @@ class RunDb {
 
     // A row of that table, all its columns in order.
     void add(const char* table, std::initializer_list<Value> row);
+    // What follows from what each rank has written, before what lies between ranks. Once.
+    void end_ranks();
     // What follows from the rows; then their views can be read.
     CountedSteps derive();
     void finish();  // derives where that was not done, and moves it into its place
@@ -45,7 +47,7 @@ class RunDb {
     std::condition_variable turn_ended_;
     std::set<int64_t> ended_;  // turns, ahead of turn_
     int64_t turn_ = 0;
-    bool derived_ = false;
+    bool ranks_ended_ = false, derived_ = false;
 };
 
 inline Value maybe(const std::optional<int64_t>& value) { return value ? Value(*value) : Value(nullptr); }
@@ -53,8 +55,8 @@ inline Value maybe(const std::optional<double>& value) { return value ? Value(*v
 
 bool is_run(const Database& base);
 
-// The files of sql/, in the order in which they are run: tables, views, fill, derive (both read views), and
-// then what each file of analysis/metric comes to; each by name.
+// The files of sql/, in the order in which they are run: tables, ranks, views, fill, derive (both read
+// views), and then what each file of analysis/metric comes to; each by name.
 struct SqlFile {
     const char* name;
     const char* text;

@@ -19,6 +19,7 @@ struct Job {
     std::optional<int64_t> flops = 15'000'000'000, samples = 64, params = {}, tokens = {};
     int64_t ranks = 2, expected = 2;
     bool shared = false;                  // both processes use one GPU
+    bool second_unused = false;           // the second one's is used before steps only
     double unknown_ns = 1e6;              // of matrix products whose names do not tell their precision
     const char* precision = "bf16";       // 9 ms of them
     std::optional<double> energy_j = {};  // of each GPU in 2 s
@@ -114,6 +115,7 @@ class MadeJob {
         if (job.shared)
             add_known(run, "shared_gpu",
                       {{"gpu_id", rank}, {"shared_id", int64_t{0}}, {"processes", int64_t{2}}});
+        if (job.second_unused && rank == 1) run.add("unused_gpu", {rank});
         add_kernel(run, rank, job.precision, 9e6, true, job.in_graphs, job.only_in_graphs);
         if (job.product_flops > 0) add_products(run, rank, job);
         if (job.unknown_ns > 0) add_kernel(run, rank, "unknown", job.unknown_ns, true);
@@ -218,6 +220,14 @@ TEST_CASE("processes that share a GPU have one between them", "[flops]") {
     Job shared;
     shared.shared = true;
     const MadeJob job(shared);
+    CHECK(job.metric("tflops_per_gpu") == Approx(96));
+    CHECK(number(job.report(), "gpus") == 1);
+}
+
+TEST_CASE("a GPU that is not used in steps is none of the job's", "[flops]") {
+    Job one;
+    one.second_unused = true;
+    const MadeJob job(one);
     CHECK(job.metric("tflops_per_gpu") == Approx(96));
     CHECK(number(job.report(), "gpus") == 1);
 }

@@ -177,13 +177,6 @@ TEST_CASE("a GPU that nothing ran on in steps is in no mean, if its process has 
     CHECK(asked(none, counted) == "20");
     CHECK(asked(none, "SELECT value, why FROM metric WHERE name = 'idle_share' AND id = 21") ==
           "- nothing ran on it in steps, and its process worked on another GPU");
-    // What it could compute is not the job's, unless another process computes on it.
-    const std::string peaks = "INSERT INTO gpu_peak (gpu_id) VALUES (20), (21)",
-                      peaked = "SELECT group_concat(gpu_id, ' ') FROM gpu_peak";
-    CHECK(asked({peaks}, peaked) == "20");
-    CHECK(asked({peaks, "INSERT INTO gpu (gpu_id, rank_id) VALUES (30, 8)",
-                 "INSERT INTO shared_gpu (gpu_id, shared_id) VALUES (21, 21), (30, 21)"},
-                peaked) == "20 21");
     // It works there, its only GPU is this one, or the other does nothing, either.
     CHECK(asked({"UPDATE gpu_step SET operations = 1 WHERE gpu_id = 21 AND step = 1"}, counted) == "20 21");
     CHECK(asked({"UPDATE gpu_step SET busy_low_ns = 1 WHERE gpu_id = 21 AND step = 1"}, counted) == "20 21");

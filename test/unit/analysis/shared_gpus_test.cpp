@@ -32,7 +32,7 @@ void ran(Made& made, int64_t start_ns, int64_t end_ns, int stream = 1) {
     made.timed(start_ns - 8, start_ns - 4, start_ns, end_ns, 3, stream);
 }
 
-std::string shared_of(const std::vector<const Made*>& processes) {
+std::string shared_of(const std::vector<const Made*>& processes, std::optional<int64_t> unused = {}) {
     std::vector<TraceFacts> facts;
     std::vector<std::vector<DeviceBusy>> busy;
     int64_t next_gpu = 0;
@@ -43,6 +43,7 @@ std::string shared_of(const std::vector<const Made*>& processes) {
     }
     const TemporaryFolder folder;
     RunDb run(folder.path() / "run.db");
+    if (unused) run.add("unused_gpu", {*unused});
     write_shared_gpus(facts, busy, run);
     Query rows(run.raw(), "run", kRows);
     return rows.step() ? rows.text(0) : "";
@@ -73,6 +74,11 @@ TEST_CASE("processes on one GPU are one GPU", "[shared_gpus]") {
     // Busy 100..250, 300..400, 600..650. Until 100 and from 250 to 300 what came next was the first one's,
     // from 400 to 600 the second one's, from 650 on nothing came.
     CHECK(shared_of({&one, &two}) == "0/0 1000 300 200 150 200 350, 1/0 1000 300 150 200 150 350");
+}
+
+TEST_CASE("a process that only has a context there does not share a GPU", "[shared_gpus]") {
+    const Made one = first(), two = second(900);
+    CHECK(shared_of({&one, &two}, 1).empty());
 }
 
 TEST_CASE("only what is timed in all of them counts", "[shared_gpus]") {
