@@ -26,6 +26,7 @@ struct Gpu {
         timed_share, open_share, inferred_share;
     bool called_nccl;
     std::optional<double> steps_coverage;
+    bool is_unused;  // of that nothing is missing: its process did nothing there
 
     double covered() const { return steps_coverage ? *steps_coverage : coverage.value_or(1); }
 };
@@ -39,7 +40,8 @@ std::map<int64_t, Gpu> rows_of(const Database& run) {
         " as_it_ran_share_low, as_it_ran_share_high, coverage, timed_share, open_share, inferred_share,"
         " EXISTS (SELECT 1 FROM stream_stat s WHERE s.gpu_id = gpu.gpu_id AND s.collectives > 0)"
         " OR EXISTS (SELECT 1 FROM collective_instance c WHERE c.rank_id = gpu.rank_id),"
-        " (SELECT w.coverage FROM step_work w WHERE w.gpu_id = gpu.gpu_id) FROM gpu");
+        " (SELECT w.coverage FROM step_work w WHERE w.gpu_id = gpu.gpu_id),"
+        " gpu.gpu_id IN (SELECT gpu_id FROM unused_gpu) FROM gpu");
     while (row.step())
         all[row.number(0)] = {
             row.text(1),         row.text(2),         row.text(4),         row.text(5),
@@ -47,7 +49,7 @@ std::map<int64_t, Gpu> rows_of(const Database& run) {
             row.maybe(9),        maybe_real(row, 10), maybe_real(row, 11), maybe_real(row, 12),
             maybe_real(row, 13), maybe_real(row, 14), maybe_real(row, 15), maybe_real(row, 16),
             maybe_real(row, 17), maybe_real(row, 18), maybe_real(row, 19), maybe_real(row, 20),
-            maybe_real(row, 21), row.number(22) != 0, maybe_real(row, 23)};
+            maybe_real(row, 21), row.number(22) != 0, maybe_real(row, 23), row.number(24) != 0};
     return all;
 }
 
@@ -278,8 +280,8 @@ void write(const ReportSource& source, Report& report) {
         const Gpu& gpu = rows.at(figures.gpu_id);
         table.push_back(row_of(figures, gpu));
         if (!figures.is_known() && why.empty())
-            why = (gpu.why.empty() ? "  not known for " : "  ") + figures.label.text + ": " +
-                  why_of(gpu, source);
+            why =
+                (gpu.is_unused ? "  " : "  not known for ") + figures.label.text + ": " + why_of(gpu, source);
         if (gpu.coverage && gpu.covered() < kMarkedCoverage) marks.push_back(mark_of(figures, gpu));
         by_id[figures.gpu_id] = json_of(figures, gpu, source);
     }
