@@ -144,7 +144,7 @@ std::string volume_text(const Check& check) {
                 " (implied; --params checks it)";
     if (check.calls)
         text += ", " + figure_text("%.3g", *check.calls) + (*check.calls == 1 ? " call" : " calls");
-    if (check.sharded) text += ", sharded: as ReduceScatter and AllGather";
+    if (check.sharded) text += ", sharded";
     return text;
 }
 

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "../terminal/style.h"
 #include "../terminal/terminal.h"
@@ -11,7 +12,15 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kWidestLine = 110;
+constexpr size_t kFewestOfName = 38;  // letters, in a table that is too wide
+
+// Where a line goes on that does not say where: a little to the right, or behind the word in capitals.
+size_t indent_of(const Line& line) {
+    constexpr size_t kBehindWord = 11, kFurther = 2;
+    if (line.indent > 0) return line.indent;
+    const size_t own = std::min(line.text.find_first_not_of(' '), line.text.size());
+    return own == 0 ? kBehindWord : std::min(own, kBehindWord) + kFurther;
+}
 
 std::string padded(const std::string& text, size_t width, bool right) {
     const std::string fill(width - width_of(text), ' ');
@@ -23,11 +32,14 @@ struct TextWriter {
 
     void operator()(const Line& line) {
         std::string rest = shortened(for_terminal(line.text), kLongestText);
-        while (line.indent > 0 && width_of(rest) > kWidestLine) {
-            const size_t space = rest.rfind(' ', bytes_within(rest, kWidestLine));
-            if (space == std::string::npos || space <= line.indent) break;  // one long word
-            lines.push_back(rest.substr(0, rest.find_last_not_of(' ', space) + 1));
-            rest = std::string(line.indent, ' ') + rest.substr(space + 1);
+        const size_t indent = indent_of(line);
+        while (width_of(rest) > kReportWidth) {
+            const size_t fits = bytes_within(rest, kReportWidth);
+            const size_t space = rest.rfind(' ', fits);
+            const bool is_long_word = space == std::string::npos || space <= indent;
+            const size_t end = is_long_word ? fits : space;
+            lines.push_back(rest.substr(0, rest.find_last_not_of(' ', end - 1) + 1));
+            rest = std::string(indent, ' ') + rest.substr(is_long_word ? end : space + 1);
         }
         lines.push_back(rest);
     }
@@ -35,11 +47,22 @@ struct TextWriter {
     void operator()(const Table& table) {
         std::vector<std::vector<std::string>> rows = table.rows;
         std::vector<size_t> widths(rows[0].size());
-        for (auto& row : rows) {
-            for (size_t i = 0; i < row.size(); ++i) {
-                row[i] = shortened(for_terminal(row[i]), kWidestName);
-                widths[i] = std::max(widths[i], width_of(row[i]) + (&row != &rows[0] && i == 0 ? 2 : 0));
+        const auto measure = [&](size_t column, size_t most) {
+            widths[column] = 0;
+            for (auto& row : rows) {
+                row[column] = shortened(for_terminal(row[column]), most);
+                const size_t margin = &row != &rows[0] && column == 0 ? 2 : 0;
+                widths[column] = std::max(widths[column], width_of(row[column]) + margin);
             }
+        };
+        for (size_t i = 0; i < widths.size(); ++i) measure(i, kWidestName);
+        // Names give way, the first ones first; figures do not.
+        for (size_t i = 0; i < widths.size(); ++i) {
+            const size_t margin = i == 0 ? 2 : 0;
+            const size_t all = std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
+            if (all > kReportWidth && widths[i] > kFewestOfName + margin && table.alignment[i] == 'l')
+                measure(i, std::max(kFewestOfName + all - kReportWidth, widths[i] - margin) -
+                               (all - kReportWidth));
         }
         for (const auto& row : rows) {
             std::string text;

@@ -167,7 +167,7 @@ std::string times_of(const Copies& copies) {
                               : static_cast<double>(copies.sum_ns) / static_cast<double>(copies.timed);
     std::string text = ", " + duration_text(ns) + (stepped ? "" : " each") + " at " + rate_text(*rate);
     if (copies.is_pageable() && copies.best_pinned > rate)  // else only small ones were pinned
-        text += " (pinned here: " + rate_text(*copies.best_pinned) + ")";
+        text += " (pinned: " + rate_text(*copies.best_pinned) + ")";
     return text;
 }
 
@@ -183,7 +183,7 @@ std::string line_of(const Copies& copies, bool names_rank) {
         static_cast<double>(copies.then_sync) * 2 > copies.steps)
         text += ", waited for in every step";
     if (const int64_t rest = copies.bytes - copies.regular_bytes; stepped && rest > copies.regular_bytes / 10)
-        text += "; " + bytes_text(static_cast<double>(rest)) + " in all in few steps or outside of them";
+        text += "; " + bytes_text(static_cast<double>(rest)) + " in few steps or none";
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../text/units.h"
+#include "../text/width.h"
 #include "../to_int64.h"
 #include "facts.h"
 #include "hang.h"
@@ -50,6 +51,14 @@ std::string head_of(const Advice& one, size_t place, const RunAdvice& run) {
            one.finding.text() + "  [" + one.rule->id + "]";
 }
 
+// As many as three lines hold: a sentence that is cut says nothing.
+std::string whole_sentences(const std::string& text) {
+    constexpr size_t kMost = 300;
+    if (width_of(text) <= kMost) return text;
+    const size_t end = text.rfind(". ", bytes_within(text, kMost));
+    return end == std::string::npos ? text : text.substr(0, end + 1);
+}
+
 // What gains more may come behind what is easier to do.
 bool is_by_gain(const RunAdvice& run) {
     double last_ns = std::numeric_limits<double>::infinity();
@@ -72,8 +81,10 @@ void write_gains(const RunAdvice& run, bool is_of_few, Report& report) {
         if (one.finding.kind != Kind::kGain) continue;
         if (++place > kMostFindings) continue;
         report.paragraph(head_of(one, place, run), kIndent);
-        if (place <= kMostTries) report.paragraph("   try " + one.finding.try_it, kIndent);
+        if (place <= kMostTries)
+            report.paragraph("   try " + whole_sentences(one.finding.try_it), kIndent, place > 1);
     }
+    report.has_trouble = place > 0;
     if (place == 0) report.line("   no change is worth 3 % of a " + run.per);
     if (place > kMostFindings)
         report.line("   … and " + count_text(static_cast<int64_t>(place - kMostFindings)) +
@@ -86,7 +97,7 @@ void write_rest(const std::vector<Advice>& advice, Kind kind, const char* headin
         if (one.finding.kind == kind && ++count <= kMostNotes)
             report.paragraph(
                 heading + one.finding.text() + (one.finding.try_it.empty() ? "" : ". " + one.finding.try_it),
-                kIndent);
+                kIndent, kind == Kind::kNoGain);
 }
 
 void write(const ReportSource& source, Report& report) {

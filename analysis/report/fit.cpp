@@ -3,15 +3,19 @@
 #include <algorithm>
 
 #include "../text/escape.h"
+#include "../text/width.h"
 #include "printed.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kIndent = 11, kWords = 3;  // of a table that is words, rows
+constexpr size_t kIndent = 11, kWords = 3;  // of a table that is words, rows at most
+constexpr size_t kFewestRows = 3;           // of a table where nothing else helps
 
-bool is_too_long(const Report& report) { return as_text(report).size() > kMostLines; }
+bool is_too_long(const Report& report) {
+    return as_text(report).size() > (report.has_trouble ? kMostLines : kMostWithoutTrouble);
+}
 
 // The line that counts the rest is one, too.
 void cut(Table& table, size_t rows) {
@@ -30,15 +34,22 @@ std::string words_of(const Table& table, const std::vector<std::string>& row) {
     return text + row[table.figure];
 }
 
-Line as_words(Table table) {
-    cut(table, kWords);
+Line as_words(Table table, size_t most) {
+    cut(table, most);
     std::string text = table.rows[0][0];
     text.resize(std::max(text.size() + 1, kIndent), ' ');
     text += table.rows[0][table.figure] + ": ";
     for (size_t i = 1; i < table.rows.size(); ++i)
         text += (i > 1 ? ", " : "") + words_of(table, table.rows[i]);
-    if (const std::string rest = rest_of(table); !rest.empty()) text += ", " + rest;
+    if (table.left_out > 0) text += ", … and " + std::to_string(table.left_out) + " more";
     return {text, kIndent};
+}
+
+// As many rows as one line has room for, but one.
+Line as_words(const Table& table) {
+    size_t rows = kWords;
+    while (rows > 1 && width_of(as_words(table, rows).text) > kReportWidth) --rows;
+    return as_words(table, rows);
 }
 
 }  // namespace
@@ -58,6 +69,12 @@ void fit(Report& report) {
                 blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i) - 1);
         }
     }
+    for (size_t i = blocks.size(); i-- > 0 && is_too_long(report);)
+        if (const auto* const line = std::get_if<Line>(&blocks[i]); line != nullptr && line->may_go)
+            blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i));
+    for (size_t i = blocks.size(); i-- > 0 && is_too_long(report);)
+        if (auto* const table = std::get_if<Table>(&blocks[i]); table != nullptr && table->least > 0)
+            cut(*table, kFewestRows);
 }
 
 }  // namespace gpushim::analysis

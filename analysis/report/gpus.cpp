@@ -13,7 +13,7 @@ namespace gpushim::analysis::section_gpus {
 
 namespace {
 
-constexpr size_t kMostRows = 6;
+constexpr size_t kMostRows = 6, kFewestRows = 4, kAlwaysShown = 3;
 constexpr size_t kMostMarks = 3;
 constexpr double kMarkedCoverage = 0.99;  // below it a figure is marked
 
@@ -175,7 +175,7 @@ Json json_of(const GpuFigures& figures, const Gpu& gpu, const ReportSource& sour
     return facts.json();
 }
 
-// 34.0 % ±0.6; 34.0 % (20.0 to 35.0) where one side is much wider, or ± would go beyond what a share can be.
+// 34.0 % ±0.6; 34.0 % (20.0–35.0) where one side is much wider, or ± would go beyond what a share can be.
 std::string range_text(const ShareRange& range) {
     const double share = 100 * range.share, low = 100 * range.low, high = 100 * range.high;
     const double less = share - low, more = high - share, off = std::max(less, more);
@@ -183,7 +183,7 @@ std::string range_text(const ShareRange& range) {
     if (off < 0.05)
         std::snprintf(text, sizeof text, "%.1f %%", share);
     else if (off > 2 * std::min(less, more) + 0.5 || off > share || off > 100 - share)
-        std::snprintf(text, sizeof text, "%.1f %% (%.1f to %.1f)", share, low, high);
+        std::snprintf(text, sizeof text, "%.1f %% (%.1f–%.1f)", share, low, high);
     else
         std::snprintf(text, sizeof text, "%.1f %% ±%.1f", share, off);
     return text;
@@ -240,13 +240,13 @@ void write_parts(const std::vector<GpuFigures>& all, Report& report) {
     if (!shares->knows_waits()) report.line("           " + shares->wait_why);
 }
 
-// A straggler loses least itself, so its row would be the last: it is the last of those that are shown.
+// A straggler loses least itself, so its row would be the last: it is the last of those that always are.
 void show_straggler(const ReportSource& source, std::vector<GpuFigures>& all) {
     Query row = source.run.prepare(
         "SELECT straggler_rank FROM skew WHERE straggler_rank IS NOT NULL"
         " ORDER BY coalesce(lost_gpu_ns, 0) DESC");
-    if (!row.step() || all.size() <= kMostRows) return;
-    const auto hidden = all.begin() + kMostRows;
+    if (!row.step() || all.size() <= kAlwaysShown + 1) return;
+    const auto hidden = all.begin() + kAlwaysShown;
     const auto found = std::find_if(hidden, all.end(),
                                     [&](const GpuFigures& one) { return one.label.rank == row.number(0); });
     if (found != all.end()) std::rotate(hidden - 1, found, found + 1);
@@ -289,7 +289,7 @@ void write(const ReportSource& source, Report& report) {
     for (auto& [id, json] : by_id) list.push(std::move(json));
     report.json.set("gpus", std::move(list));
     if (table.size() == 1) return;
-    report.table("lrrrrl", std::move(table), kMostRows);
+    report.table("lrrrrl", std::move(table), kMostRows).least = kFewestRows;
     if (source.options.all) write_parts(all, report);
     if (!why.empty()) report.line(why);
     for (size_t i = 0; i < marks.size() && i < kMostMarks; ++i) report.line(marks[i]);

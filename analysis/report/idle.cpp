@@ -114,19 +114,23 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
     const bool is_short = idle.sum < kShortNs * static_cast<double>(idle.gpus);
     const double each = 1 / static_cast<double>(idle.gpus) * (!idle.of_steps ? 100 : is_short ? 1e-3 : 1e-6);
     const char* const unit = !idle.of_steps ? " %" : is_short ? " us" : " ms";
+    // Digits that nobody reads make the line too long.
+    const bool is_long = idle.sum * each >= 100;
+    const char* const format = is_long ? "%.1f" : "%.2f";
+    const double least = is_long ? 0.05 : 0.005;
     std::string text;
     int groups = 0;
     for (const char* group : kCauseGroups) {
         const auto found = idle.by_group.find(group);
-        if (found == idle.by_group.end() || found->second * each < 0.005) continue;
+        if (found == idle.by_group.end() || found->second * each < least) continue;
         ++groups;
         text += (text.empty() ? "" : " + ") + std::string(group) + " " +
-                figure_text("%.2f", found->second * each);
+                figure_text(format, found->second * each);
     }
     const std::string nothing = idle.sum > 0 ? std::string("below 0.01") + unit : "never";
     report.line("IDLE       " +
                 (text.empty() ? nothing
-                 : groups > 1 ? text + " = " + figure_text("%.2f", idle.sum * each) + unit
+                 : groups > 1 ? text + " = " + figure_text(format, idle.sum * each) + unit
                               : text + unit) +
                 (idle.gpus > 1
                      ? ", mean of " + std::to_string(idle.gpus) + (by_process ? " processes" : " GPUs")
@@ -139,11 +143,11 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
             largest = cause;
         }
     if (most * each >= 0.005)
-        report.line("           largest cause " + largest + " " + figure_text("%.2f", most * each) + unit +
-                    " (" + std::string(said_of(largest)) + ")" +
-                    (idle.drained * each >= 0.005 ? "; " + figure_text("%.2f", idle.drained * each) + unit +
-                                                        " in gaps that waits caused"
-                                                  : ""));
+        report.line("           most " + largest + " " + figure_text("%.2f", most * each) + unit + " (" +
+                    std::string(said_of(largest)) + ")" +
+                    (idle.drained * each >= 0.005
+                         ? "; " + figure_text("%.2f", idle.drained * each) + unit + " after waits"
+                         : ""));
 }
 
 // Null where nothing is known: the program is no Python's, or its lines were not sampled.

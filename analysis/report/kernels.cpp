@@ -129,10 +129,10 @@ void write_classes(const Classes& classes, Report& report) {
     std::string text = "fp16/bf16 " + whole_percent(classes.half, classes.all) + "; GEMM/conv " +
                        whole_percent(classes.eligible, classes.all) + " of kernel time";
     if (classes.eligible > 0)
-        text += ", tensor cores " + whole_percent(classes.tensor, classes.eligible) + " of it (by name; " +
-                whole_percent(classes.unknown, classes.eligible) + " unknown)";
+        text += ", tensor cores " + whole_percent(classes.tensor, classes.eligible) + " of it";
+    if (classes.unknown > 0) text += ", " + whole_percent(classes.unknown, classes.eligible) + " unknown";
     const auto small = small_grid_share(classes);
-    if (small && *small >= kWorthSaying) text += "; " + whole_percent(*small, 1) + " in small grids";
+    if (small && *small >= kWorthSaying) text += "; small grids " + whole_percent(*small, 1);
     report.line("KERNELS    " + text);
 }
 

@@ -73,7 +73,7 @@ void write_text(const ReportSource& source, Report& report) {
     text += row.number(4) == 0 ? ", none found the GPU empty"
             : row.is_null(6)
                 ? ", latency on an empty queue not sure"
-                : ", latency on an empty queue " + about(row.maybe(6)) + " (p95 " + about(row.maybe(7)) + ")";
+                : ", " + about(row.maybe(6)) + " to an empty GPU (p95 " + about(row.maybe(7)) + ")";
     if (const auto latency = row.maybe(15); latency && sum.number(2) > 0) {
         const int64_t small = of_step ? *of_step * sum.number(1) / sum.number(2) : sum.number(1);
         text +=

@@ -56,13 +56,12 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("phases", std::move(list));
     const bool is_timed = timed_steps > 0;
     if ((is_timed ? running : launching).empty() || least < kWorthShowing) return;
-    std::string where = is_timed ? "on the GPU" : "to launch it";
+    std::string where = is_timed ? "on GPUs" : "to launch it";
     if (is_timed && timed_steps < steps)
         where += " in " + count_text(timed_steps) + " of " + count_text(steps) +
                  (ranks > 1 ? " steps of " + count_text(ranks) + " ranks" : " steps");
-    char confidence[32];
-    std::snprintf(confidence, sizeof confidence, ", confidence %.2f)", least);
-    report.line("PHASES     " + (is_timed ? running : launching) + "   (" + where + confidence);
+    report.line("PHASES     " + (is_timed ? running : launching) + " (" + where + ", " +
+                figure_text("%.0f", 100 * least) + " % sure)");
 }
 
 constexpr Section kSection = {"phases", write};

@@ -9,6 +9,7 @@
 
 namespace gpushim::analysis {
 
+constexpr size_t kReportWidth = 110;  // in characters
 constexpr size_t kWidestName = 44;    // of a cell of a table, in characters
 constexpr size_t kLongestText = 400;  // of a line before it is wrapped
 

@@ -11,7 +11,7 @@ namespace gpushim::analysis::section_run {
 
 namespace {
 
-constexpr size_t kMostNotes = 4, kMostPrograms = 4;
+constexpr size_t kMostNotes = 4, kMostPrograms = 4, kMostKinds = 3;
 constexpr size_t kLongestNote = 300;
 
 // "train.py", or "eval.py, train.py" where programs differ. Runs of before have only what the system ran.
@@ -39,16 +39,16 @@ std::string ranks_text(const Database& run) {
 
 std::string gpus_text(const ReportSource& source) {
     std::string text;
-    bool simulated = false;
+    size_t kinds = 0;
     Query query = source.run.prepare(
-        "SELECT name, count(DISTINCT coalesce(s.shared_id, g.gpu_id)), max(simulated) FROM gpu g"
-        " LEFT JOIN shared_gpu s ON s.gpu_id = g.gpu_id GROUP BY name ORDER BY name");
-    while (query.step()) {
-        text += (text.empty() ? "" : ", ") + count_text(query.number(1)) + " x " +
-                (query.text(0).empty() ? "GPU (name not recorded)" : shown(query.text(0)));
-        simulated |= query.number(2) != 0;
-    }
-    if (simulated) text += "   SIMULATED: these are not GPU times";
+        "SELECT name, count(DISTINCT coalesce(s.shared_id, g.gpu_id)) FROM gpu g"
+        " LEFT JOIN shared_gpu s ON s.gpu_id = g.gpu_id GROUP BY name ORDER BY 2 DESC, name");
+    for (; query.step(); ++kinds)
+        if (kinds < kMostKinds)
+            text += (text.empty() ? "" : ", ") + count_text(query.number(1)) + " x " +
+                    (query.text(0).empty() ? "GPU (name not recorded)" : shown(query.text(0)));
+    if (kinds > kMostKinds)
+        text += ", … and " + count_text(static_cast<int64_t>(kinds - kMostKinds)) + " more kinds";
     if (!text.empty()) return text;
     if (source.number("placeless_operations").value_or(0) > 0) return "GPU not known";
     // Another tool may have been asked for the host alone, or have seen an accelerator that is no GPU.

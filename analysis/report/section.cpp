@@ -7,6 +7,7 @@
 #include "contradictions.h"
 #include "facts.h"
 #include "fit.h"
+#include "printed.h"
 #include "sections.h"
 
 namespace gpushim::analysis {
@@ -25,7 +26,6 @@ bool is_among(std::span<const std::string_view> names, std::string_view name) {
 // To what begins with a word in capitals.
 void say_whole_run(Report& section) {
     constexpr const char* kWords = "whole run";
-    constexpr size_t kWidest = 110;
     for (size_t i = 0; i < section.blocks.size(); ++i) {
         if (auto* const table = std::get_if<Table>(&section.blocks[i])) {
             table->rows[0][0] += std::string(", ") + kWords;
@@ -33,7 +33,7 @@ void say_whole_run(Report& section) {
         }
         std::string& text = std::get<Line>(section.blocks[i]).text;
         if (text.empty()) continue;
-        if (width_of(text) + 14 <= kWidest)
+        if (width_of(text) + 14 <= kReportWidth)
             text += std::string("   (") + kWords + ")";
         else
             section.blocks.insert(section.blocks.begin() + static_cast<std::ptrdiff_t>(i) + 1,
@@ -63,10 +63,13 @@ Json asked_steps(const ReportSource& source, const std::vector<std::string>& mem
 void Report::add(Report&& part) {
     std::move(part.blocks.begin(), part.blocks.end(), std::back_inserter(blocks));
     for (const std::string& key : part.json.keys()) json.set(key, part.json[key]);
+    has_trouble |= part.has_trouble;
 }
 
 void Report::line(const std::string& text) { blocks.push_back(Line{text}); }
-void Report::paragraph(const std::string& text, size_t indent) { blocks.push_back(Line{text, indent}); }
+void Report::paragraph(const std::string& text, size_t indent, bool may_go) {
+    blocks.push_back(Line{text, indent, may_go});
+}
 
 Table& Report::table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most) {
     const size_t left_out = rows.size() > most + 1 ? rows.size() - most - 1 : 0;

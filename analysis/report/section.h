@@ -16,8 +16,9 @@ namespace gpushim::analysis {
 // Begins with a word in capitals, or with spaces where it goes on with what the line before began.
 struct Line {
     std::string text;
-    // In as many lines as it takes; all but the first begin with so many spaces. 0: in one.
+    // Of the lines that it takes all but the first begin with so many spaces. 0: as its section has them.
     size_t indent = 0;
+    bool may_go = false;  // where the report is too long: --all has it
 };
 
 struct Table {
@@ -35,10 +36,11 @@ struct Report {
     std::vector<std::variant<Line, Table>> blocks;
     Json json = Json::object();
     bool is_of_steps = false;  // of those that were asked for, as sections in kOfSteps always are
+    bool has_trouble = false;  // something to do, or to mistrust: it may be longer then
 
     void add(Report&& part);
     void line(const std::string& text);
-    void paragraph(const std::string& text, size_t indent);
+    void paragraph(const std::string& text, size_t indent, bool may_go = false);
 
     // Rows of cells in columns, the first row being the headings: 'l' begins a column at the left, 'r' ends
     // it at the right. Of more than `most` rows the rest is counted in a line of its own.

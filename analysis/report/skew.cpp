@@ -138,14 +138,14 @@ void write_straggler(const Skew& skew, Report& report) {
         text += " makes a step " + saved.text() + " longer";
     }
     if (straggler.largest_steps)
-        text += ", has most own work in " + count_text(*straggler.largest_steps) + " of " +
+        text += ", has most work in " + count_text(*straggler.largest_steps) + " of " +
                 count_text(skew.steps) + " timed steps";
     if (straggler.p_value) text += " (" + p_text(*straggler.p_value) + ")";
-    text += "; cause: " + (straggler.cause.empty() ? "unattributed" : for_terminal(straggler.cause));
+    text += ", cause " + (straggler.cause.empty() ? "unattributed" : for_terminal(straggler.cause));
     report.line("SKEW       " + text);
 }
 
-void write_across(const Skew& skew, Report& report) {
+void write_across(const Skew& skew, bool goes_on, Report& report) {
     constexpr double kSequential = 0.8;  // from here on GPUs work one after another
     constexpr double kUneven = 0.1;
     std::string text;
@@ -162,23 +162,23 @@ void write_across(const Skew& skew, Report& report) {
                       100 * *skew.imbalance);
         add(figure);
     }
-    const bool goes_on = skew.straggler || skew.suspect_rank || skew.of_collectives;
     if (!text.empty()) report.line((goes_on ? "           " : "SKEW       ") + text);
 }
 
 // Of a communicator that only some ranks were seen of: each may have waited in all of its collectives.
-void write_missing(const Database& run, Report& report) {
+bool write_missing(const Database& run, Report& report) {
     Query query = run.prepare("SELECT seen, ranks FROM communicator WHERE seen < ranks ORDER BY ranks DESC");
-    if (query.step())
-        report.line("SKEW       not known, nor how long collectives waited and took: of " +
-                    count_text(query.number(1)) + " ranks " + count_text(query.number(0)) +
-                    (query.number(0) == 1 ? " was" : " were") + " seen");
+    if (!query.step()) return false;
+    report.line("SKEW       not known, nor how long collectives waited and took: of " +
+                count_text(query.number(1)) + " ranks " + count_text(query.number(0)) +
+                (query.number(0) == 1 ? " was" : " were") + " seen");
+    return true;
 }
 
 void write(const ReportSource& source, Report& report) {
     const Skew skew = skew_of(source);
     report.json.set("skew", json_of(skew, source.run));
-    if (!skew.straggler) write_missing(source.run, report);
+    const bool is_missing = !skew.straggler && write_missing(source.run, report);
     if (skew.straggler) write_straggler(skew, report);
     if (skew.suspect_rank)
         report.line("SKEW       rank " + count_text(*skew.suspect_rank) + " has most own work in all of " +
@@ -189,7 +189,7 @@ void write(const ReportSource& source, Report& report) {
                                                          : "SKEW       no rank holds the others back, ") +
                     std::string("of the first ") + count_text(skew.first_collectives.value_or(0)) + " of " +
                     count_text(*skew.of_collectives) + " collectives; those behind are not compared");
-    write_across(skew, report);
+    write_across(skew, is_missing || skew.straggler || skew.suspect_rank || skew.of_collectives, report);
 }
 
 constexpr Section kSection = {"skew", write};

@@ -16,14 +16,12 @@ namespace {
 constexpr size_t kIndent = 11;
 
 std::string basis_text(const ShownSteps& steps, const ReportSource& source) {
-    char confidence[32] = "";
-    if (steps.confidence)
-        std::snprintf(confidence, sizeof confidence, ", confidence %.2f", *steps.confidence);
+    const std::string sure =
+        steps.confidence ? ", " + figure_text("%.0f", 100 * *steps.confidence) + " % sure" : "";
     const int64_t left_out = steps.left_out.value_or(0) - steps.no_update_count.value_or(0);
     return "steps " + std::to_string(*steps.first) + "-" + std::to_string(*steps.last) + " (" +
            count_text(steps.count) + (left_out > 0 ? "; " + count_text(left_out) + " left out" : "") +
-           "; anchor " + (steps.anchor.empty() ? steps.source : source.name("anchor", steps.anchor)) +
-           confidence + ")";
+           "; by " + (steps.anchor.empty() ? steps.source : source.name("anchor", steps.anchor)) + sure + ")";
 }
 
 // What the figures of steps are not of.
@@ -62,8 +60,8 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
                                  ? ", " + duration_text(static_cast<double>(*steps.mean_ns)) + " mean"
                                  : "";
     report.line("STEPS      " + duration_text(median_ns) + " median, " +
-                duration_text(static_cast<double>(*steps.p95_ns)) + " p95" + mean + "   " +
-                (hang_of(source) ? "until nothing moved any more" : steps.rates_text(" steps/s", "   ")));
+                duration_text(static_cast<double>(*steps.p95_ns)) + " p95" + mean +
+                (hang_of(source) ? "   until nothing moved any more" : ""));
     report.line("           " + basis_text(steps, source));
     if (steps.why.starts_with(kByReads)) report.paragraph("           " + steps.why, kIndent);
     constexpr double kSmallPart = 0.5;
@@ -76,9 +74,8 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
                     duration_text(static_cast<double>(*steps.undisturbed_ns)));
     if (source.is_part_of_run())
         report.line(
-            "           VERDICT, STEP, STEPS, SERVING, PHASES, GPU, SHARES and IDLE are of these; all else "
-            "is of the whole "
-            "run");
+            "           VERDICT, STEP, STEPS, SERVING, PHASES, GPU, SHARES, IDLE: these; all else is of the "
+            "whole run");
 }
 
 void write(const ReportSource& source, Report& report) {

@@ -37,9 +37,10 @@ void write(const ReportSource& source, Report& report) {
     Query mixed =
         source.run.prepare("SELECT count(*), count(DISTINCT gpu_id) FROM stream_stat WHERE role = 'mixed'");
     if (mixed.step() && mixed.number(0) > 0)
-        report.line("STREAMS    " + count_text(mixed.number(0)) + " of mixed use on " +
-                    count_text(mixed.number(1)) + (mixed.number(1) == 1 ? " GPU" : " GPUs") +
-                    ": kernels wait there for copies or communication, and these for kernels");
+        report.paragraph("STREAMS    " + count_text(mixed.number(0)) + " of mixed use on " +
+                             count_text(mixed.number(1)) + (mixed.number(1) == 1 ? " GPU" : " GPUs") +
+                             ": kernels wait there for copies or communication, and these for kernels",
+                         11, true);
 }
 
 constexpr Section kSection = {"streams", write};

@@ -238,6 +238,7 @@ void write_trust(const TrustGrade& trust, Report& report) {
     std::string wrong = trust.is_simulated ? "SIMULATED: these are not GPU times" : "";
     for (const std::string& one : trust.wrongs) wrong += (wrong.empty() ? "" : "; ") + one;
     if (!wrong.empty()) report.paragraph("EVIDENCE " + wrong, kIndent);
+    report.has_trouble |= !trust.wrongs.empty();
 }
 
 Json json_of(const Verdict& verdict, const TrustGrade& trust, bool is_part) {
@@ -281,6 +282,7 @@ void write(const ReportSource& source, Report& report) {
     const Verdict verdict = verdict_of(source, contradictory, gpus, shares, steps, serving);
     const TrustGrade trust = evidence_of(source);
     const std::string level = verdict.level ? " (" + *verdict.level + ")" : "";
+    report.has_trouble |= contradictory || verdict.word == "hung";
     report.is_of_steps = source.is_part_of_run() && verdict.word != "hung" && verdict.word != "none";
     const std::string of = report.is_of_steps        ? asked_words(steps)
                            : source.is_part_of_run() ? " (whole run)"

@@ -136,7 +136,7 @@ Steps steps_of(const std::vector<HostStretch>& iterations, int64_t end_ns) {
         found.steps.push_back(step);
     }
     found.source = "detected";
-    found.anchor = "the first operation after what was sampled had been read";
+    found.anchor = "the first operation after the sampled tokens were read";
     return found;
 }
 

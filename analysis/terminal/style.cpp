@@ -51,6 +51,13 @@ size_t end_of_finding(std::string_view line) {
     return end == std::string_view::npos ? 0 : end;
 }
 
+std::string with_no_gpu(std::string_view text) {
+    const size_t at = text.find(kNoGpu);
+    if (at == std::string_view::npos) return std::string(text);
+    return std::string(text.substr(0, at)) + styled(Style::warning, kNoGpu) +
+           std::string(text.substr(at + kNoGpu.size()));
+}
+
 }  // namespace
 
 std::string styled(Style style, std::string_view text) {
@@ -61,15 +68,12 @@ std::string styled(Style style, std::string_view text) {
 std::string styled_line(std::string_view line) {
     const std::string_view first = word_at(line, 0);
     for (const Word& one : kFirstWords)
-        if (one.word == first) return styled(one.style, first) + std::string(line.substr(first.size()));
+        if (one.word == first) return styled(one.style, first) + with_no_gpu(line.substr(first.size()));
     if (const size_t end = end_of_heading(line); end > 0)
         return styled(Style::heading, line.substr(0, end)) + std::string(line.substr(end));
     if (const size_t end = end_of_finding(line); end > 0)
         return styled(Style::finding, line.substr(0, end)) + std::string(line.substr(end));
-    if (const size_t at = line.find(kNoGpu); at != std::string_view::npos)
-        return std::string(line.substr(0, at)) + styled(Style::warning, kNoGpu) +
-               std::string(line.substr(at + kNoGpu.size()));
-    return std::string(line);
+    return with_no_gpu(line);
 }
 
 }  // namespace gpushim::analysis

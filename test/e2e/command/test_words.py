@@ -169,7 +169,8 @@ class Options(cli.Case):
             made_traces.make(self.traces / f"older{number:02}.db", run_key=f"run{number}",
                              started_ns=-1 - number)
         shown = self.gpushim("report", self.traces, expect=3).stdout
-        note, = (line for line in shown.splitlines() if line.startswith("note "))
+        note, = re.findall(r"(?m)^note .*(?:\n {11}.*)*", shown)
+        note = " ".join(note.split())
         self.assertEqual(note.count("older"), 5, note)
         self.assertIn("… and 12 more", note)
         (self.traces / "gpushim.run.db").unlink()

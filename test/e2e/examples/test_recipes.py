@@ -31,7 +31,7 @@ class Recipes(launching.Job):
 
     def check(self, name, traces="traces", **more):
         said = self.run_in_job(self.commands(name), **more)
-        self.assertRegex(said, r"\bran +train\.py +4 of 4 ranks +4 x Simulated GPU ")
+        self.assertRegex(said, r"\bran +train\.py +4 of 4 ranks +4 x Simulated GPU\n")
         self.assert_four_ranks(self.job / traces)
 
     def assert_four_ranks(self, folder):
@@ -121,7 +121,7 @@ class Recipes(launching.Job):
         recipe_launchers.docker(self.folder / "bin", self.folder, "image")
         commands = self.commands("docker").replace("IMAGE", "image")
         said = self.run_in_job(commands.replace("/usr/lib/libgpushim.so:", f"{box.BUILD}/libgpushim.so:"))
-        self.assertRegex(said, r"\bran +train\.py +4 of 4 ranks +4 x Simulated GPU ")
+        self.assertRegex(said, r"\bran +train\.py +4 of 4 ranks +4 x Simulated GPU\n")
         self.assert_four_ranks(self.job / "traces")
 
     @unittest.skipIf(shutil.which("systemd-analyze") is None, optional.lacks("systemd"))

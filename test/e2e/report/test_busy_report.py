@@ -73,7 +73,7 @@ class BusyReport(cli.Case):
         self.assertEqual((said["level"], said["sampled"]), ("events", True))
         self.assertAlmostEqual(said["idle_share"], 1 - said["busy_share"])
         self.assertRegex(self.line_of("rank 0"),
-                         r"75\.0 % \(\d+\.\d to \d+\.\d\) +25\.0 % \(\d\.\d to \d+\.\d\)  spans")
+                         r"75\.0 % \(\d+\.\d–\d+\.\d\) +25\.0 % \(\d\.\d–\d+\.\d\)  spans")
 
     def test_trust_says_what_is_behind_the_figures(self):
         made_traces.make(self.folder / "a.db")

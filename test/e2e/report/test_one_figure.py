@@ -25,7 +25,7 @@ class OneFigureEach(unittest.TestCase):
                                           GPUSIM_LATENCY_NS="2000")
             self.assertAlmostEqual(said["trust"]["latency_ns"], 2000, delta=20, msg=text)
             self.assertRegex(text, r"launch latency 2\.0\d us(, not calibrated)?\n")
-            self.assertRegex(text, r"latency on an empty queue 2\.0\d us .* kernels under 4\.0\d us\n")
+            self.assertRegex(text, r"2\.0\d us to an empty GPU .* kernels under 4\.0\d us\n")
 
     def check_idle_beside_busy(self, text, said):
         gpu = said["gpus"][0]
@@ -78,7 +78,7 @@ class OneFigureEach(unittest.TestCase):
         lengths = preload.query(run / "gpushim.run.db", "SELECT dur_ns FROM v_counted_step"
                                                          " WHERE number BETWEEN 21 AND 38")
         self.assertAlmostEqual(asked["steps"]["mean_ns"], statistics.mean(ns for ns, in lengths), delta=0.5)
-        self.assertRegex(text, r"STEPS .* median, .* p95, .* mean ")
+        self.assertRegex(text, r"STEPS .* median, .* p95, .* mean\n")
         for words, first, last in (("21:", 21, None), (":38", None, 38)):
             _, figures = trained.report("--iterations", words, run)
             self.assertEqual([figures["asked_steps"][key] for key in ("from", "to")], [first, last])

@@ -81,7 +81,7 @@ class SharedGpu(unittest.TestCase):
         self.assertIn("    kernels of several processes at a time: ", self.report)
 
     def test_the_report_says_so_and_counts_it_once(self):
-        self.assertIn(" 1 x Simulated GPU ", self.report)
+        self.assertIn(" 1 x Simulated GPU\n", self.report)
         self.assertIn("  2 processes on GPU-", self.report)
         shared = self.json["shared_gpus"]
         self.assertEqual([len(gpu["processes"]) for gpu in shared], [2])

@@ -8,7 +8,7 @@ import cli
 import kineto_made
 import nsys_made
 
-KERNEL_SHARE = "in small grids"
+KERNEL_SHARE = "; small grids "
 
 
 class SmallGrids(cli.Case):
@@ -47,7 +47,7 @@ class SmallGrids(cli.Case):
                              (kernel["timed"], kernel["sum_ns"]))
         self.assertEqual(answer["kernel_classes"]["small_grid_share"], 1.0)
         self.assertEqual(self.metric(trace), "value\n1\n")
-        self.assertIn(f"; 100 % {KERNEL_SHARE}\n", self.gpushim("report", trace).stdout)
+        self.assertIn(f"{KERNEL_SHARE}100 %\n", self.gpushim("report", trace).stdout)
 
     def test_of_a_trace_that_does_not_say(self):
         """Such as the library made before it asked."""

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/report/printed.h"
+#include "analysis/text/width.h"
 
 namespace as_text_test {
 
@@ -14,12 +15,27 @@ TEST_CASE("columns are aligned, and what was left out is counted", "[printed]") 
           Lines{"NAME  count", "  a       1", "  µs  1,000", "  … and 1 more: --json has them all"});
 }
 
-TEST_CASE("a paragraph is wrapped at words, a line is not", "[printed]") {
+TEST_CASE("lines are wrapped at words, and a long word is cut", "[printed]") {
     Report report;
     report.paragraph("HEAD " + std::string(60, 'a') + " " + std::string(60, 'b'), 5);
+    report.line("HEAD       " + std::string(60, 'a') + " " + std::string(60, 'b'));
+    report.line("  " + std::string(60, 'a') + " " + std::string(60, 'b'));
     report.line(std::string(130, 'c'));
-    CHECK(as_text(report) ==
-          Lines{"HEAD " + std::string(60, 'a'), "     " + std::string(60, 'b'), std::string(130, 'c')});
+    CHECK(as_text(report) == Lines{"HEAD " + std::string(60, 'a'), "     " + std::string(60, 'b'),
+                                   "HEAD       " + std::string(60, 'a'),
+                                   std::string(11, ' ') + std::string(60, 'b'), "  " + std::string(60, 'a'),
+                                   "    " + std::string(60, 'b'), std::string(110, 'c'),
+                                   std::string(11, ' ') + std::string(20, 'c')});
+}
+
+TEST_CASE("in a table that is too wide names give way, figures do not", "[printed]") {
+    Report report;
+    const std::string name(44, 'n'), figure(20, '7');
+    report.table("llrr", {{"NAME", "OF", "a", "b"}, {name, name, figure, figure}}, 9);
+    for (const std::string& line : as_text(report)) CHECK(width_of(line) <= 2 + 38 + 38 + 20 + 20 + 6);
+    CHECK(as_text(report).at(1).ends_with(figure + "  " + figure));
+    CHECK(
+        as_text(report).at(1).starts_with("  " + std::string(37, 'n') + "…  " + std::string(37, 'n') + "…"));
 }
 
 TEST_CASE("no wrapped line ends with blanks", "[printed]") {
@@ -34,8 +50,8 @@ TEST_CASE("names act on nobody and have an end", "[printed]") {
     report.table("l", {{"name"}, {std::string(100, 'y') + "\n"}}, 9);
     const Lines lines = as_text(report);
     CHECK(lines.at(0).substr(0, 12) == "ran  \\x1b[2J");
-    CHECK(lines.at(0).size() < 410);
-    CHECK(lines.at(2) == "  " + std::string(43, 'y') + "…");
+    CHECK(lines.size() == 6);  // 400 letters, then the table
+    CHECK(lines.back() == "  " + std::string(43, 'y') + "…");
 }
 
 }  // namespace as_text_test

@@ -93,7 +93,7 @@ TEST_CASE("of uneven steps the mean is said, too, and rates are of it", "[report
     CHECK(value(uneven, "steps.median_ns") == "20000000");
     CHECK(value(uneven, "steps.mean_ns") == "40000000");
     CHECK_THAT(text_of(uneven), Contains("STEP     20.0 ms (mean 40.0 ms) · 25/s · 1,600 samples/s ·"));
-    CHECK_THAT(text_of(uneven), Contains(", 40.0 ms mean   25 steps/s   1,600 samples/s"));
+    CHECK_THAT(text_of(uneven), Contains(", 40.0 ms mean"));
     CHECK(std::stod(value(uneven, "steps.samples_per_s")) == Approx(1600));
 }
 
@@ -103,16 +103,14 @@ TEST_CASE("what phases take on the GPU is a mean of the steps that were timed", 
     shape.ranks = 1;
     shape.timed_phases = 3;
     const Report some = report_of(MadeRun(shape), "");
-    CHECK_THAT(
-        text_of(some),
-        Contains(
-            "PHASES     input 4.80 ms + forward 5.50 ms   (on the GPU in 3 of 57 steps, confidence 0.80)"));
+    CHECK_THAT(text_of(some),
+               Contains("PHASES     input 4.80 ms + forward 5.50 ms (on GPUs in 3 of 57 steps, 80 % sure)"));
     CHECK(some.json["phases"].items()[1]["device_ns_per_step"].text() == "5500000");
     CHECK(some.json["phases"].items()[1]["device_steps"].text() == "3");
     shape.timed_phases = 0;
     const Report none = report_of(MadeRun(shape), "");
     CHECK_THAT(text_of(none),
-               Contains("PHASES     input 4.80 ms + forward 6.00 ms   (to launch it, confidence 0.80)"));
+               Contains("PHASES     input 4.80 ms + forward 6.00 ms (to launch it, 80 % sure)"));
     CHECK(none.json["phases"].items()[1]["device_ns_per_step"].text() == "null");
 }
 

@@ -16,8 +16,8 @@ TEST_CASE("a line is styled by its first words", "[style]") {
     CHECK(styled_line("note  tracing") == "\033[33mnote\033[0m  tracing");
     CHECK(styled_line("MISSING a.db") == "\033[1;31mMISSING\033[0m a.db");
     CHECK(styled_line("SLOWER        step") == "\033[1;31mSLOWER\033[0m        step");
-    CHECK(styled_line("ran  p   SIMULATED: these are not GPU times") ==
-          "ran  p   \033[33mSIMULATED: these are not GPU times\033[0m");
+    CHECK(styled_line("EVIDENCE SIMULATED: these are not GPU times; 1 of 8 ranks") ==
+          "\033[33mEVIDENCE\033[0m \033[33mSIMULATED: these are not GPU times\033[0m; 1 of 8 ranks");
 }
 
 TEST_CASE("all else stays as it is", "[style]") {
