@@ -1,4 +1,5 @@
 """The page of a run in a headless Chromium: it asks for nothing, complains of nothing, and works by keys."""
+import re
 import unittest
 
 import box
@@ -223,6 +224,41 @@ class Timeline(cli.Case):
                             ".getBoundingClientRect())")
             self.assertTrue(seen[0] < seen[2] and seen[1] > 0, seen)
             self.assertEqual(page.complaints, [])
+
+    def test_a_link_leads_to_the_worst_step_that_has_it_and_one_to_nothing_is_hidden(self):
+        text = self.place.read_text(encoding="utf-8")
+        link = re.search('<a href="#timeline" data-find="input_wait">[^<]*</a>', text)[0]
+        self.place.write_text(text.replace(link, link + link.replace("input_wait", "nothing like this")),
+                              encoding="utf-8")
+        with browser.Page(self.place) as page:
+            hidden = page.ask("Array.from(document.querySelectorAll('#findings .see a[data-find]'),"
+                              " e => [e.dataset.find, e.getClientRects().length === 0])")
+            self.assertIn(["input_wait", False], hidden)
+            self.assertIn(["nothing like this", True], hidden)
+            having = page.ask(f"{self.SHOWN}.map(e => Array.from(e.querySelectorAll('rect')).some("
+                              "rect => rect.textContent.includes('input_wait')))")
+            self.assertEqual(having, [True, True])
+            page.ask("document.querySelector('a[data-find=input_wait]').click()")
+            self.assertEqual(page.ask(f"{self.SHOWN}.findIndex(e => e.closest('.chart') ==="
+                                      " document.activeElement)"), 1)
+            begin, end, left, right = page.ask(
+                "(chart => (r => (m => [r.x, r.right, m.x, m.right])(chart.querySelector('.moves')"
+                ".getBoundingClientRect()))(Array.from(chart.querySelectorAll('rect')).find(e =>"
+                " e.textContent.includes('input_wait')).getBoundingClientRect()))(document.activeElement)")
+            self.assertGreater(end - begin, 0.15 * (right - left))
+            self.assertLess(abs((begin + end) / 2 - (left + right) / 2), 0.4 * (right - left))
+            thin = f"Array.from({self.SHOWN}[1].querySelectorAll('rect')).find(e =>" \
+                   " e.width.baseVal.value > 1 && e.width.baseVal.value < 50)"
+            page.press("0")
+            page.ask(f"window.thin = {thin}; document.querySelector('a[data-find=input_wait]').dataset.find"
+                     " = thin.textContent.split('\\n')[0]")
+            look = "[thin.x.baseVal.value, thin.width.baseVal.value]"
+            _, width = page.ask(look)
+            page.ask("document.querySelector('#findings .see a[data-find]:not([hidden])').click()")
+            at, wide = page.ask(look)
+            left, room = page.ask(f"(e => [e.x.baseVal.value, e.width.baseVal.value])({self.SHOWN}[1])")
+            self.assertGreater(wide, 2 * width)
+            self.assertTrue(left <= at <= left + room, (left, at, room))
 
     SHOWN = "Array.from(document.querySelectorAll('.chart svg.moves')).filter(" \
             "e => e.closest('.chart').clientWidth > 0)"

@@ -1,4 +1,3 @@
-#include "analysis/chart/bar_chart.h"
 #include "analysis/chart/column_chart.h"
 #include "analysis/chart/heat_map.h"
 #include "analysis/chart/line_chart.h"
@@ -10,33 +9,18 @@
 #include "analysis/text/sha256.h"
 #include "analysis/text/units.h"
 #include "box.h"
+#include "drawn.h"
 
 #include <cmath>
 
 namespace chart_test {
 
 using namespace gpushim::analysis;
+using namespace drawn;
 
 namespace {
 
-const char* const kNasty = "<img src=x onerror='alert(1)'>&\"\x1b[2J";
 const char* const kHarmless = "&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&amp;&quot;\\x1b[2J";
-
-size_t count_of(const std::string& text, const std::string& part) {
-    size_t count = 0;
-    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-    return count;
-}
-
-// Without what is drawn once more, for a telephone.
-std::string on_desk(const Markup& drawn) {
-    std::string html = drawn.html();
-    const size_t from = html.find("<div class=\"chart telephone\">");
-    REQUIRE(from != std::string::npos);
-    return html.erase(from, html.find("</div>", from) + 6 - from);
-}
-
-Axis axis(const char* words) { return {words, duration_text}; }
 
 }  // namespace
 
@@ -261,23 +245,6 @@ TEST_CASE("a page allows its own script and style by their digests, and nothing 
 }
 
 // level        0   1   …   7        cells of a level beside each other are one line
-TEST_CASE("cells of a heat map are as dark as they are large", "[chart]") {
-    const HeatMap map = {{"h", "t", "d"},
-                         "step",
-                         {"1", "2", "3", "4"},
-                         {{"rank 0", "rank 0: all", {0, 0, 8, kUnknown}}, {kNasty, kNasty, {7, 7, 7, 7}}},
-                         duration_text};
-    const std::string drawn = on_desk(heat_map(map));
-    for (const char* level : {"h0", "h3", "h7"})  // in the legend
-        CHECK(count_of(drawn, std::string("class=\"level ") + level + "\"") == 1);
-    CHECK(count_of(drawn, "class=\"cells h7\"") == 1);
-    const size_t from = drawn.find("<path");
-    const std::string path = drawn.substr(from, drawn.find("class=\"cells h0\"") - from);
-    CHECK(count_of(path, "M") == 1);
-    CHECK(count_of(drawn, "from 7 ns") == 1);
-    CHECK(count_of(drawn, "<img") == 0);
-}
-
 TEST_CASE("the largest map that a page has is of bearable size", "[chart]") {
     HeatMap map = {{"h", "t", "d"}, "step", std::vector<std::string>(120, "1000"), {}, duration_text};
     for (int row = 0; row < 64; ++row) {
@@ -375,16 +342,6 @@ TEST_CASE("what is left over from before a timeline begins is cut off at its beg
     CHECK(drawn.find("class=\"heading\">rank 0<") != std::string::npos);
     CHECK(drawn.find("y1=\"44\" y2=\"68\" class=\"rule\"") != std::string::npos);  // of its row only
     CHECK(drawn.find("y1=\"14\" y2=\"92\" class=\"rule\"") != std::string::npos);
-}
-
-TEST_CASE("bars of a histogram stand on the axis", "[chart]") {
-    const BarChart chart = {{"h", "t", "d"},
-                            {"how long", duration_text, true},
-                            {"", duration_text, false, true},
-                            {{1000, 2000, 0.25}, {2000, 4000, 0.75}}};
-    const std::string drawn = on_desk(bar_chart(chart));
-    CHECK(count_of(drawn, "class=\"part f0\"") == 2);
-    CHECK(drawn.find("1.00 us to 2.00 us: ") != std::string::npos);
 }
 
 }  // namespace chart_test
