@@ -27,7 +27,8 @@ std::string page_text(const Page& page);
 // A figure that is to be seen first: its name, how much it is, and what it is of. tone: "", good, warn, bad;
 // the words say it, too.
 struct Card {
-    std::string name, figure, words;
+    std::string name, figure;
+    Markup words;
     std::string tone = "";
 };
 Markup cards(const std::vector<Card>& all);

@@ -56,11 +56,17 @@ Markup gain_of(const Json& finding, const std::string& per) {
     return element("span", {{"class", "gain"}}, times_text(*low, *high) + " of a " + per);
 }
 
+// What follows a number or a colon in a terminal stands alone here.
+std::string sentence(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
+}
+
 Markup finding_of(const PageInput& input, const Json& finding, const std::string& per) {
     Markup head = finding["heading"].words() + ": predicted gain ";
     head += gain_of(finding, per);
     Markup all = element("h3", {}, head);
-    all += paragraph(finding["title"].words() + " [" + finding["id"].words() + "]");
+    all += paragraph(sentence(finding["title"].words()) + " [" + finding["id"].words() + "]");
     all += paragraph("Try: " + finding["try"].words());
     all += places_of(input, finding);
     Markup evidence;
@@ -77,7 +83,7 @@ Markup rest_of(const PageInput& input, const char* kind, const char* heading) {
     for (const Json& finding : input.of("findings").items()) {
         if (finding["kind"].words() != kind) continue;
         const std::string advice = finding["try"].words();
-        Markup item = finding["title"].words() + " [" + finding["id"].words() + "]" +
+        Markup item = sentence(finding["title"].words()) + " [" + finding["id"].words() + "]" +
                       (advice.empty() ? "" : ": " + advice);
         item += places_of(input, finding);
         items += element("li", {}, item);

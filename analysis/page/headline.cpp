@@ -69,6 +69,10 @@ const Json* least_productive(const std::vector<Json>& gpus) {
     return least;
 }
 
+std::string share_or_not_known(const Json& share) {
+    return share.amount() ? share_of_json(share) : "not known";
+}
+
 Card productive_card(const PageInput& input) {
     const std::vector<Json>& gpus = input.of("gpus").items();
     const std::string name = gpus.size() == 1 ? "Productive" : "Productive, worst GPU";
@@ -78,8 +82,8 @@ Card productive_card(const PageInput& input) {
     if (!share) return {name, "not recorded", why_of(worst, "productive_share")};
     return {name, percent_text(*share),
             GpuNames(input.source.run).of(worst) + "; waiting for peers " +
-                share_of_json(worst["waiting_for_peer_share"]) + ", idle " +
-                share_of_json(worst["idle_share"]),
+                share_or_not_known(worst["waiting_for_peer_share"]) + ", idle " +
+                share_or_not_known(worst["idle_share"]),
             *share >= kGood  ? "good"
             : *share >= kBad ? "warn"
                              : "bad"};
@@ -97,7 +101,7 @@ Card idle_card(const PageInput& input) {
     std::string largest;
     for (const auto& [cause, ns] : by_cause)
         if (ns > 0 && (largest.empty() || ns > by_cause[largest])) largest = cause;
-    return {"Idle, all GPUs", percent_text(*idle / *all),
+    return {input.of("gpus").items().size() == 1 ? "Idle" : "Idle, all GPUs", percent_text(*idle / *all),
             (largest.empty() ? "" : "largest cause: " + std::string(said_of(largest)) + "; ") +
                 shown_by([](double hours) { return coordinate(std::round(hours * 10) / 10); },
                          cost["idle_gpu_hours_per_day"]) +
@@ -112,9 +116,12 @@ MaybeCard allreduce_card(const PageInput& input) {
     const auto measured = check["measured_ns"].amount();
     if (!measured) return Card{"AllReduce per step", "not recorded", why_of(check, "measured_ns")};
     const auto times = times_of(check["measured_ns"], check["expected_ns"]);
-    const std::string words =
-        times ? "measured; expected " + duration_of(check["expected_ns"]) + " (" + times_text(*times) + ")"
-              : "expected: not known; --bandwidth 300GB/s";
+    if (times)
+        return Card{
+            "AllReduce per step", duration_text(*measured),
+            "measured; expected " + duration_of(check["expected_ns"]) + " (" + times_text(*times) + ")"};
+    Markup words = "expected: not known; ";
+    words += element("span", {{"class", "option"}}, "--bandwidth 300GB/s");
     return Card{"AllReduce per step", duration_text(*measured), words};
 }
 

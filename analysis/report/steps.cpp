@@ -70,8 +70,8 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
     if (steps.no_update_count && !source.is_part_of_run()) report.line("           " + no_update_text(steps));
     constexpr double kWorthSaying = 0.01;
     if (steps.undisturbed_ns && static_cast<double>(*steps.undisturbed_ns) < (1 - kWorthSaying) * median_ns)
-        report.line("           with our events in it; without them, as all of GPU and IDLE below, " +
-                    duration_text(static_cast<double>(*steps.undisturbed_ns)));
+        report.line("           " + duration_text(static_cast<double>(*steps.undisturbed_ns)) +
+                    " without our events, as are GPU and IDLE below");
     if (source.is_part_of_run())
         report.line(
             "           VERDICT, STEP, STEPS, SERVING, PHASES, GPU, SHARES, IDLE: these; all else is of the "

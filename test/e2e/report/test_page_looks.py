@@ -119,6 +119,9 @@ class Looks(cli.Case):
     def test_no_words_are_hidden_and_no_drawing_is_there_twice(self):
         def check(page, _):
             self.assertEqual(page.ask(CUT), [])
+            lines = page.ask("Array.from(document.querySelectorAll('.option'),"
+                             " e => e.getClientRects().length)")
+            self.assertEqual(set(lines), {1})
             shown = page.ask(TWICE)
             self.assertGreater(len(shown), 3)
             self.assertEqual(set(shown), {1})
