@@ -30,6 +30,8 @@ class Stray(unittest.TestCase):
             loop = (gallery.FOLDER / "straggler" / "case.py").read_text(encoding="utf-8")
             (case / "case.py").write_text(loop + more, encoding="utf-8")
             gallery.trace([gallery.FOLDER / "loop.py", case, 30], traces, KNOBS)
+            said = gallery.run([gallery.part("gpushim"), "report", traces])
+            self.assertIn("4 of 4 ranks   4 x Simulated GPU", said)
             return json.loads(gallery.run([gallery.part("gpushim"), "report", "--json", traces]))
 
     def test_the_straggler_and_all_shares_are_the_same(self):
