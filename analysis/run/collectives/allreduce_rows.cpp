@@ -55,18 +55,21 @@ std::vector<StatRow> read_stats(const RunDb& run, const std::set<std::string>& c
     return rows;
 }
 
+// rank_id and device; one that is not known comes last: it may be of calls that nobody saw.
+std::pair<int64_t, int64_t> place_of(const CommSeat& seat) {
+    return {seat.facts->rank_id, seat.device_id < 0 ? INT64_MAX : seat.device_id};
+}
+
 // Communicators of the first GPU that has one with others.
 std::set<std::string> of_one_gpu(const CollectiveRun& all) {
-    std::optional<std::pair<int64_t, int64_t>> gpu;  // rank_id, device
+    std::optional<std::pair<int64_t, int64_t>> gpu;
     for (const RunCommunicator& comm : all.communicators)
         for (const CommSeat& seat : comm.seats)
-            if (const std::pair here(seat.facts->rank_id, seat.device_id);
-                comm.ranks > 1 && comm.is_known() && (!gpu || here < *gpu))
-                gpu = here;
+            if (comm.ranks > 1 && comm.is_known() && (!gpu || place_of(seat) < *gpu)) gpu = place_of(seat);
     std::set<std::string> comms;
     for (const RunCommunicator& comm : all.communicators)
         for (const CommSeat& seat : comm.seats)
-            if (gpu == std::pair(seat.facts->rank_id, seat.device_id)) comms.insert(comm.uid);
+            if (gpu == place_of(seat)) comms.insert(comm.uid);
     return comms;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <ranges>
 
 #include "../../../shim/schema/flags.h"
 #include "comm_kernels.h"
@@ -103,7 +104,7 @@ void read_calls(const TraceFacts& facts, const std::map<int64_t, size_t>& seat_o
     int64_t no_group = 0;  // such a call is alone
     Query query = facts.trace->base.prepare(
         "SELECT c.enter_ns, a.base, c.communicator_id, c.seq, c.bytes, c.group_id, c.peer, c.dtype,"
-        " c.stream_id, c.flags FROM collective c JOIN api a ON a.id = c.api_id"
+        " c.stream_id, c.flags, c.dur_ns FROM collective c JOIN api a ON a.id = c.api_id"
         " WHERE c.enter_ns >= ?1 AND NOT " +
         sql_bit(kRowFailed, "c") + " ORDER BY c.enter_ns");
     query.bind(1, facts.trace->from_ns);
@@ -120,7 +121,8 @@ void read_calls(const TraceFacts& facts, const std::map<int64_t, size_t>& seat_o
         call.call.aborted = (query.number(9) & kRowUnfinished) != 0;
         call.call.tag = row;
         call.enter_ns = query.number(0);
-        call.step = step_at(facts, call.enter_ns);
+        const bool is_told = facts.called.empty() || !query.is_null(10);  // else it stands where it ran
+        call.step = is_told ? step_at(facts, call.enter_ns) : kNoStep;
         const auto lane = lanes.find(query.maybe(8).value_or(-1));
         call.lane = lane == lanes.end() ? kNoLane : lane->second;
         call.dtype = static_cast<int16_t>(query.maybe(7).value_or(-1));
@@ -169,10 +171,12 @@ std::vector<CommSeat> read_comm_seats(const TraceFacts& facts) {
 }
 
 int32_t step_at(const TraceFacts& facts, int64_t enter_ns) {
-    const auto next = std::upper_bound(facts.steps.begin(), facts.steps.end(), enter_ns,
-                                       [](int64_t at_ns, const Step& step) { return at_ns < step.begin_ns; });
-    if (next == facts.steps.begin() || enter_ns >= std::prev(next)->end_ns) return kNoStep;
-    return static_cast<int32_t>(std::prev(next) - facts.steps.begin());
+    const auto after =
+        std::ranges::partition_point(std::views::iota(size_t{0}, facts.steps.size()),
+                                     [&](size_t step) { return facts.called_in(step).start_ns <= enter_ns; });
+    const size_t step = *after;
+    if (step == 0 || enter_ns >= facts.called_in(step - 1).end_ns) return kNoStep;
+    return static_cast<int32_t>(step - 1);
 }
 
 bool counts(const TraceFacts& facts, int32_t step) {

@@ -123,7 +123,7 @@ class StepPart : public Part {
     void close() {
         const auto index = static_cast<size_t>(step_);
         if (step_ != kNoStep && index < facts_.steps.size() && tokens_.size() < kMostTokens) {
-            const Interval span = {facts_.steps[index].begin_ns, facts_.steps[index].end_ns};
+            const Interval span = facts_.called_in(index);
             if (clip(gone_, span).empty()) add_phases(span);
         }
         tokens_.clear();

@@ -78,6 +78,8 @@ struct TraceFacts {
     // The steps, or, where none were found, slices of the run so long that there are at most 100 of them.
     std::vector<Step> steps;
     bool are_slices = false;
+    // By step, where steps are from when their work ran (profile_steps): when it was called. Else empty.
+    std::vector<Interval> called;
     // Where steps that count are, if any window has some of them: what others have of the start-up, or of
     // what comes after the last step, says nothing of a GPU.
     std::optional<Interval> only_within;
@@ -114,6 +116,10 @@ struct TraceFacts {
         return api != apis.end() && api->second.kind == "graph_launch";
     }
 
+    // When what a step runs was called.
+    Interval called_in(size_t step) const {
+        return called.empty() ? Interval{steps[step].begin_ns, steps[step].end_ns} : called[step];
+    }
     // In a step that is known from begin to end, one that does not count, too: v_run_steps.recorded_steps.
     bool is_in_step(const Call& call) const {
         if (are_slices || call.step < 0 || static_cast<size_t>(call.step) >= steps.size()) return false;

@@ -67,6 +67,7 @@ void follow_the_device(TraceFacts& facts) {
         steps[i].end_ns = i + 1 < steps.size() ? ran[i + 1].span.start_ns : ran[i].span.end_ns;
         if (steps[i].end_ns <= steps[i].begin_ns) return;  // they do not run one after another
     }
+    for (const Step& step : facts.found.steps) facts.called.push_back({step.begin_ns, step.end_ns});
     facts.found.steps = std::move(steps);
     facts.found.why = kAhead;
 }

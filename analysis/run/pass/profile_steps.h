@@ -1,7 +1,8 @@
 // Steps of another tool's trace, where its marks or what repeats in it do not tell how they ran.
 //
 //   host   |─1─|─2─|─3─|               the host is ahead, and what a step launched runs after its mark
-//   GPU           |──1──|──2──|──3──|  steps are from where the first work of each ran to the next one's
+//   GPU           |──1──|──2──|──3──|  steps are from where the first work of each ran to the next one's,
+//                                      and hold what was called between their marks (TraceFacts::called)
 //
 //   range  |──────────── one ────────────|   all that was launched and ran lies in one range: that is the
 //   GPU      |─layer─|─layer─|─layer─|       step, and what repeats in it is part of one

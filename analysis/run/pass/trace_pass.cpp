@@ -28,9 +28,11 @@ class TracePass : public CallWatch {
 
     void see(Call& call) override {
         ++seen_;
-        const std::vector<Step>& steps = facts_.steps;
-        while (step_ < steps.size() && steps[step_].end_ns <= call.enter_ns) ++step_;
-        if (step_ < steps.size() && steps[step_].begin_ns <= call.enter_ns)
+        const size_t steps = facts_.steps.size();
+        while (step_ < steps && facts_.called_in(step_).end_ns <= call.enter_ns) ++step_;
+        const bool is_told =
+            facts_.called.empty() || TraceFacts::has_call(call);  // else it stands where it ran
+        if (is_told && step_ < steps && facts_.called_in(step_).start_ns <= call.enter_ns)
             call.step = static_cast<int32_t>(step_);
         if (call.kind == CallKind::operation && call.type != OperationClass::h2d)
             call.wait_ns = wait_of_(call.enter_ns);

@@ -101,14 +101,15 @@ Value outside_steps(const TraceFacts& facts) {
     const auto whole = std::find_if(facts.steps.rbegin(), facts.steps.rend(),
                                     [](const Step& step) { return !step.is_left_out; });
     if (facts.are_slices || whole == facts.steps.rend()) return nullptr;
-    const Step& last = facts.steps.back();
-    const int64_t end_ns = has_no_end(last) ? last.begin_ns : last.end_ns;
-    const Interval one = {whole->begin_ns, whole->end_ns};
-    const std::string which = of_gpus_in(*facts.trace, one);
+    const Interval last = facts.called_in(facts.steps.size() - 1);
+    const int64_t end_ns = has_no_end(facts.steps.back()) ? last.start_ns : last.end_ns;
+    const Interval one = facts.called_in(static_cast<size_t>(facts.steps.rend() - whole) - 1);
+    const std::string which =
+        of_gpus_in(*facts.trace, one) + (facts.called.empty() ? "" : " dur_ns NOTNULL AND");  // has a call
     const int64_t usual = operations_in(*facts.trace, which, one);
     if (usual == 0) return nullptr;
     const auto is_step = [&](Interval span) { return 2 * operations_in(*facts.trace, which, span) >= usual; };
-    return int64_t{is_step({INT64_MIN, facts.steps.front().begin_ns})} + is_step({end_ns, INT64_MAX});
+    return int64_t{is_step({INT64_MIN, facts.called_in(0).start_ns})} + is_step({end_ns, INT64_MAX});
 }
 
 void write_trace(const TraceFacts& facts, std::optional<Interval> span, RunDb& run) {
@@ -152,7 +153,8 @@ void write_trace(const TraceFacts& facts, std::optional<Interval> span, RunDb& r
                      int64_t{found.micro_steps},
                      int64_t{!dropped_spans(trace).empty()},
                      marked[0],
-                     outside_steps(facts)});
+                     outside_steps(facts),
+                     int64_t{!facts.called.empty()}});
     Query drops = trace.base.prepare("SELECT reason, events FROM v_drop WHERE events > 0");
     while (drops.step()) run.add("drop", {facts.rank_id, drops.text(0), drops.number(1)});
     Query variables = trace.base.prepare("SELECT name, value FROM environment");

@@ -141,6 +141,36 @@ class Steps(importing.Import):
         self.assertIn("nothing ran on it in steps", str([gpu["why"] for gpu in report["gpus"]]))
         self.assertIn("compute 60.0 %", self.gpushim("report", self.folder / "run.db").stdout)
 
+    def test_what_a_step_runs_later_was_called_in_it(self):
+        """The host is two steps ahead. In each step of 2 ms: ten kernels, and 4,000 bytes are reduced. What
+        runs before the first was called before the trace; one of it is a collective of nobody knows what."""
+        trace = kineto_made.Trace(0, 8)
+        for kernel in range(10):
+            trace.kernel("gemm", None, 1_000_000 + kernel * 200_000, 195_000)
+        trace.kernel(kineto_made.COLLECTIVE, None, 1_000_000, 1_900_000, 20)
+        for number in range(4):
+            at, runs = 1_000_000 + number * 1_000_000, 3_010_000 + number * 2_000_000
+            trace.step(number, at, 1_000_000)
+            for kernel in range(10):
+                trace.kernel("gemm", at + 10_000 + kernel * 5_000, runs + kernel * 200_000, 195_000)
+            trace.kernel(kineto_made.COLLECTIVE, at + 90_000, runs, 1_900_000, 20,
+                         **{**kineto_made.NCCL_ARGUMENTS, "In msg nelems": 2000, "Out msg nelems": 2000})
+            trace.add("cpu_op", "record_param_comms", at + 95_000, 1_000, kineto_made.PID, kineto_made.TID,
+                      **{**kineto_made.NCCL_ARGUMENTS, "Collective name": "wait", "In msg nelems": 0,
+                         "Out msg nelems": 0, "Group size": 1, "Process Group Ranks": "[]",
+                         "External id": 900 + number})
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertIn("ahead", self.rows("SELECT steps_why FROM rank", run)[0][0])
+        self.assertEqual(self.rows("SELECT in_steps, timed_in_steps FROM kernel ORDER BY launches", run),
+                         [(4, 4), (40, 40)])
+        self.assertEqual(self.rows("SELECT step FROM collective_instance WHERE bytes NOTNULL", run),
+                         [(0,), (1,), (2,), (3,)])
+        self.assertEqual(self.rows("SELECT outside_steps FROM rank", run), [(0,)])
+        self.assertEqual(self.rows("SELECT bytes_per_step, params_implied FROM allreduce_check", run),
+                         [(4000, 2000)])
+        report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
+        self.assertEqual({kernel["per_step_ns"] for kernel in report["kernels"]}, {1_900_000, 1_950_000})
+
     def layers(self, around, kernel="layer"):
         trace = kineto_made.Trace()
         trace.add("user_annotation", "execute", 1_000_000, around, kineto_made.PID, kineto_made.TID)

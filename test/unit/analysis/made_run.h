@@ -88,7 +88,8 @@ class MadeRun {
                          number(1),
                          number(0),
                          Value(nullptr),
-                         shape_.steps ? number(0) : Value(nullptr)});
+                         shape_.steps ? number(0) : Value(nullptr),
+                         number(0)});
         add_gpu(run, rank);
         const int64_t steps = shape_.steps ? shape_.all_steps : 80;
         for (int64_t step = 0, begin_ns = 0; step < steps; ++step) {

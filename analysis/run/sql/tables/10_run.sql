@@ -31,8 +31,9 @@ CREATE TABLE rank (
   steps_anchor TEXT, steps_confidence REAL, steps_why TEXT, micro_steps INTEGER,
   rows_gone INTEGER,             -- 1: of some of its time there are totals only (table summarised)
   marked_steps INTEGER,          -- of all of its time; NULL: the program marked none
-  outside_steps INTEGER          -- before the first step and behind the last whole one: 0 to 2, by how much
+  outside_steps INTEGER,         -- before the first step and behind the last whole one: 0 to 2, by how much
                                  -- was launched there; NULL: no steps
+  called_ahead INTEGER           -- 1: steps are from when their work ran, and hold what was called for it
 );
 
 CREATE TABLE "drop" (

@@ -34,7 +34,8 @@ recorded AS (
   FROM v_recorded_step s JOIN rank a ON a.rank_id = s.rank_id LEFT JOIN usual u ON u.rank_id = s.rank_id
   GROUP BY s.rank_id),
 late AS (
-  SELECT u.rank_id FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id GROUP BY u.rank_id
+  SELECT u.rank_id FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id JOIN rank r ON r.rank_id = u.rank_id
+  WHERE coalesce(r.called_ahead, 0) = 0 GROUP BY u.rank_id
   HAVING max(g.step >= 0 AND g.operations = 0 AND g.busy_low_ns > 0) = 1),
 worked AS (
   SELECT u.rank_id, min(count(DISTINCT iif(g.step >= 0, g.step, NULL)),
