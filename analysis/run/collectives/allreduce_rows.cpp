@@ -186,6 +186,13 @@ void write_check(const std::vector<StatRow>& rows, int64_t steps, const std::opt
              why.empty() ? Value(nullptr) : Value(why)});
 }
 
+// Of those that only the names of their kernels tell of.
+bool are_bytes_unknown(const RunDb& run) {
+    Query row(run.raw(), "run",
+              "SELECT 1 FROM collective_stat WHERE bytes IS NULL AND whole_bytes IS NULL LIMIT 1");
+    return row.step();
+}
+
 }  // namespace
 
 void write_allreduce_check(const CollectiveRun& all, RunDb& run) {
@@ -194,7 +201,10 @@ void write_allreduce_check(const CollectiveRun& all, RunDb& run) {
     const std::vector<StatRow> rows = chosen(read_stats(run, of_one_gpu(all)));
     const int64_t steps = counted_steps(all);
     if (rows.empty())
-        write_nothing(params, "nothing was reduced or gathered between ranks", run);
+        write_nothing(params,
+                      are_bytes_unknown(run) ? "how much collectives moved is not recorded"
+                                             : "nothing was reduced or gathered between ranks",
+                      run);
     else if (steps == 0)
         write_nothing(params, "no steps were found", run);
     else if (has_unknown_replays(run, rows))

@@ -171,6 +171,16 @@ class Steps(importing.Import):
         report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
         self.assertEqual({kernel["per_step_ns"] for kernel in report["kernels"]}, {1_900_000, 1_950_000})
 
+    def test_of_collectives_without_bytes_nothing_is_said_to_be_none(self):
+        trace = kineto_made.Trace(0, 8)
+        for number in range(4):
+            at = 1_000_000 + number * 1_000_000
+            trace.step(number, at, 1_000_000)
+            trace.kernel(kineto_made.COLLECTIVE, at + 20_000, at + 280_000, 700_000, 20)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT why FROM allreduce_check", run),
+                         [("how much collectives moved is not recorded",)])
+
     def layers(self, around, kernel="layer"):
         trace = kineto_made.Trace()
         trace.add("user_annotation", "execute", 1_000_000, around, kineto_made.PID, kineto_made.TID)
