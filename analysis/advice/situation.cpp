@@ -17,7 +17,7 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
       unlike_sample_(gpushim::analysis::unlike_sample(run)) {
     gpus_ = number(
                 "SELECT count(DISTINCT coalesce(uuid, CAST(gpu_id AS TEXT))) FROM gpu"
-                " WHERE gpu_id NOT IN (SELECT gpu_id FROM unused_gpu)")
+                " WHERE gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)")
                 .value_or(0);
     ranks_ = number("SELECT count(*) FROM rank").value_or(0);
     // Without steps figures are of slices. Where all was timed these reach from the first operation to the

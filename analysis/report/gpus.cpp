@@ -41,7 +41,7 @@ std::map<int64_t, Gpu> rows_of(const Database& run) {
         " EXISTS (SELECT 1 FROM stream_stat s WHERE s.gpu_id = gpu.gpu_id AND s.collectives > 0)"
         " OR EXISTS (SELECT 1 FROM collective_instance c WHERE c.rank_id = gpu.rank_id),"
         " (SELECT w.coverage FROM step_work w WHERE w.gpu_id = gpu.gpu_id),"
-        " gpu.gpu_id IN (SELECT gpu_id FROM unused_gpu) FROM gpu");
+        " gpu.gpu_id IN (SELECT gpu_id FROM v_unused_gpu) FROM gpu");
     while (row.step())
         all[row.number(0)] = {
             row.text(1),         row.text(2),         row.text(4),         row.text(5),
@@ -282,7 +282,8 @@ void write(const ReportSource& source, Report& report) {
         if (!figures.is_known() && why.empty())
             why =
                 (gpu.is_unused ? "  " : "  not known for ") + figures.label.text + ": " + why_of(gpu, source);
-        if (gpu.coverage && gpu.covered() < kMarkedCoverage) marks.push_back(mark_of(figures, gpu));
+        if (!gpu.is_unused && gpu.coverage && gpu.covered() < kMarkedCoverage)
+            marks.push_back(mark_of(figures, gpu));
         by_id[figures.gpu_id] = json_of(figures, gpu, source);
     }
     Json list = Json::array();

@@ -143,7 +143,7 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
             largest = cause;
         }
     if (most * each >= 0.005)
-        report.line("           mostly " + largest + " " + figure_text("%.2f", most * each) + unit + " (" +
+        report.line("           most " + largest + " " + figure_text("%.2f", most * each) + unit + " (" +
                     std::string(said_of(largest)) + ")" +
                     (idle.drained * each >= 0.005
                          ? "; " + figure_text("%.2f", idle.drained * each) + unit + " after waits"

@@ -79,7 +79,7 @@ bool is_hardly_timed(const Row& row, const Classes& classes) {
 std::optional<double> recorded_steps(const Database& run) {
     Query row = run.prepare(
         "SELECT sum(s.whole_steps) FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id"
-        " WHERE u.gpu_id NOT IN (SELECT gpu_id FROM unused_gpu)");
+        " WHERE u.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)");
     const auto steps = row.step() ? maybe_real(row, 0) : std::nullopt;
     return steps.value_or(0) > 0 ? steps : std::nullopt;
 }

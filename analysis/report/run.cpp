@@ -44,9 +44,9 @@ std::string gpus_text(const ReportSource& source) {
         "SELECT name, count(DISTINCT coalesce(s.shared_id, g.gpu_id)) FROM gpu g"
         " LEFT JOIN shared_gpu s ON s.gpu_id = g.gpu_id"
         // A context on a GPU that has another row is none more.
-        " WHERE g.gpu_id NOT IN (SELECT u.gpu_id FROM unused_gpu u JOIN gpu a ON a.gpu_id = u.gpu_id"
+        " WHERE g.gpu_id NOT IN (SELECT u.gpu_id FROM v_unused_gpu u JOIN gpu a ON a.gpu_id = u.gpu_id"
         "  JOIN gpu o ON o.uuid = a.uuid AND o.uuid <> '' AND o.gpu_id <> a.gpu_id"
-        "  WHERE o.gpu_id < a.gpu_id OR o.gpu_id NOT IN (SELECT gpu_id FROM unused_gpu))"
+        "  WHERE o.gpu_id < a.gpu_id OR o.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu))"
         " GROUP BY name ORDER BY 2 DESC, name");
     for (; query.step(); ++kinds)
         if (kinds < kMostKinds)

@@ -98,7 +98,7 @@ Json json_of(const Straggler& straggler) {
 Json json_of(const Skew& skew, const Database& run) {
     Query gpus = run.prepare(
         "SELECT count(DISTINCT coalesce(s.shared_id, g.gpu_id)) FROM gpu g LEFT JOIN shared_gpu s"
-        " ON s.gpu_id = g.gpu_id WHERE g.gpu_id NOT IN (SELECT gpu_id FROM unused_gpu)");
+        " ON s.gpu_id = g.gpu_id WHERE g.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)");
     gpus.step();
     const std::string alone = gpus.number(0) < 2 ? "one GPU" : "no timed step that all GPUs have";
     const std::string none = !skew.why.empty() ? skew.why

@@ -29,7 +29,8 @@ constexpr const char* kGpus =
     "SELECT min(g.coverage), min(g.timed_share), min(g.windows), max(g.latency_ns), (SELECT latency_p50_ns"
     " FROM launch_stat WHERE on_empty >= 5 ORDER BY count DESC LIMIT 1),"
     " CASE WHEN count(w.coverage) = count(g.coverage) THEN min(w.coverage) END"
-    " FROM gpu g LEFT JOIN step_work w ON w.gpu_id = g.gpu_id WHERE g.level <> 'host'";
+    " FROM gpu g LEFT JOIN step_work w ON w.gpu_id = g.gpu_id WHERE g.level <> 'host'"
+    " AND g.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)";
 
 // A process stands for as much of the run as it is long, and a short one is no worst case of the others.
 constexpr const char* kCosts =
@@ -47,7 +48,8 @@ constexpr const char* kCosts =
 std::optional<std::string> too_few_with_times(const ReportSource& source) {
     Query gpus = source.run.prepare(
         "SELECT avg(coalesce(w.coverage, g.coverage)), count(w.coverage) FROM gpu g LEFT JOIN step_work w"
-        " ON w.gpu_id = g.gpu_id WHERE g.level <> 'host'");
+        " ON w.gpu_id = g.gpu_id WHERE g.level <> 'host' AND g.gpu_id NOT IN (SELECT gpu_id FROM "
+        "v_unused_gpu)");
     const auto coverage = gpus.step() ? maybe_real(gpus, 0) : std::nullopt;
     if (!coverage || *coverage >= kHalfCovered || is_busy_bounded(gpu_figures(source))) return {};
     return percent_text(*coverage) + " of the operations in " +
@@ -75,7 +77,9 @@ TrustFigures trust_figures(const Database& run) {
         trust.most_cost_share = maybe_real(ranks, 5);
     }
     Query level = run.prepare(
-        "SELECT level FROM (SELECT level FROM gpu UNION SELECT level FROM rank"
+        "SELECT level FROM (SELECT level FROM gpu WHERE gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu) "
+        "UNION "
+        "SELECT level FROM rank"
         " WHERE NOT EXISTS (SELECT 1 FROM gpu)) WHERE level IS NOT NULL"
         " ORDER BY CASE level WHEN 'host' THEN 0 WHEN 'events' THEN 1 ELSE 2 END, level");
     trust.level = level.step() ? level.text(0) : "host";

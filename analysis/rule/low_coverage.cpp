@@ -28,6 +28,7 @@ void doubt_coverage(const Situation& run, std::vector<Doubt>& doubts) {
     Query row = run.ask(
         "SELECT coalesce(w.coverage, g.coverage), g.rowid, w.coverage NOTNULL FROM gpu g"
         " LEFT JOIN step_work w ON w.gpu_id = g.gpu_id WHERE g.level <> 'host' AND g.coverage NOTNULL"
+        " AND g.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)"
         " ORDER BY 1 LIMIT 1");
     if (row.step() && row.real(0) < kCovered)
         doubts.push_back(
@@ -43,6 +44,7 @@ void doubt_timed(const Situation& run, std::vector<Doubt>& doubts) {
         " AND s.step >= 0), (SELECT count(*) FROM v_counted_step c WHERE c.rank_id = g.rank_id"
         " AND c.is_slice = 0), g.gpu_id IN (SELECT gpu_id FROM unlike_steps) FROM gpu g"
         " WHERE g.level <> 'host' AND g.timed_share IS NOT NULL"
+        " AND g.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)"
         " ORDER BY g.gpu_id IN (SELECT gpu_id FROM unlike_steps) DESC, g.timed_share, g.gpu_id LIMIT 1");
     if (!row.step()) return;
     const bool few_steps =

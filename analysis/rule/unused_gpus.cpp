@@ -22,8 +22,8 @@ std::string title_of(int64_t processes, int64_t of_processes, int64_t gpus, int6
 std::optional<Finding> look(const Situation& run) {
     Query row = run.ask(
         "SELECT count(DISTINCT g.rank_id), (SELECT count(*) FROM rank), count(*),"
-        " (SELECT count(*) FROM gpu), min(g.gpu_id) FROM unused_gpu u JOIN gpu g ON g.gpu_id = u.gpu_id"
-        " WHERE coalesce(g.busy_share, 0) < ?1 AND ?2 <="
+        " (SELECT count(*) FROM gpu), min(g.gpu_id) FROM v_unused_gpu u JOIN gpu g ON g.gpu_id = u.gpu_id"
+        " WHERE coalesce(g.busy_share, g.busy_share_high, 1) < ?1 AND ?2 <="
         " (SELECT count(*) FROM v_counted_step c WHERE c.rank_id = g.rank_id AND c.is_slice = 0)");
     row.bind(1, kNothing);
     row.bind(2, kFewestSteps);

@@ -20,7 +20,8 @@ LIMIT_S = 3600
 RANK_FACTS = """
 SELECT r.rank_id, r.rank, r.world_size, r.host, r.uuid, r.started_real_ns, r.last_ns - r.first_ns,
   (SELECT value FROM run WHERE key = 'run_key'), r.executable, r.produced, r.dropped + r.unknown,
-  (SELECT group_concat(uuid, ' ') FROM (SELECT uuid FROM gpu g WHERE g.rank_id = r.rank_id ORDER BY uuid)),
+  (SELECT group_concat(uuid, ' ') FROM (SELECT uuid FROM gpu g WHERE g.rank_id = r.rank_id
+     AND g.unused IS NULL ORDER BY uuid)),
   (SELECT min(name) FROM gpu g WHERE g.rank_id = r.rank_id), (SELECT value FROM run WHERE key = 'tag'),
   (SELECT CAST(value AS REAL) FROM run WHERE key = 'price_per_gpu_hour')
 FROM rank r ORDER BY r.rank_id"""

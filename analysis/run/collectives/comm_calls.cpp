@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <ranges>
 
 #include "../../../shim/schema/flags.h"
 #include "comm_kernels.h"
@@ -171,10 +170,14 @@ std::vector<CommSeat> read_comm_seats(const TraceFacts& facts) {
 }
 
 int32_t step_at(const TraceFacts& facts, int64_t enter_ns) {
-    const auto after =
-        std::ranges::partition_point(std::views::iota(size_t{0}, facts.steps.size()),
-                                     [&](size_t step) { return facts.called_in(step).start_ns <= enter_ns; });
-    const size_t step = *after;
+    size_t step = 0;  // the first one that was called later
+    for (size_t behind = facts.steps.size(); step < behind;) {
+        const size_t middle = step + (behind - step) / 2;
+        if (facts.called_in(middle).start_ns <= enter_ns)
+            step = middle + 1;
+        else
+            behind = middle;
+    }
     if (step == 0 || enter_ns >= facts.called_in(step - 1).end_ns) return kNoStep;
     return static_cast<int32_t>(step - 1);
 }

@@ -32,7 +32,7 @@ std::map<int64_t, GpuWork> work_of(const RunDb& run) {
               " sum(CASE WHEN k.eligible = 1 AND coalesce(k.timed, 0) = 0 AND k.graph_launches > 0"
               " THEN k.launches + k.graph_launches ELSE 0 END)"
               " FROM kernel k JOIN gpu g ON g.gpu_id = k.gpu_id LEFT JOIN shared_gpu s ON s.gpu_id = g.gpu_id"
-              " WHERE g.gpu_id NOT IN (SELECT gpu_id FROM unused_gpu) GROUP BY 1, 3 ORDER BY 1, 3");
+              " WHERE g.unused IS NULL GROUP BY 1, 3 ORDER BY 1, 3");
     while (row.step()) {
         GpuWork& gpu = all[row.number(0)];
         if (!row.is_null(1)) gpu.name = row.text(1);

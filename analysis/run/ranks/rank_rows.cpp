@@ -77,6 +77,7 @@ std::string of_gpus_in(const Trace& trace, Interval span) {
                                  span);
         while (devices.step()) worked.insert(devices.number(0));
     }
+    if (worked.empty()) return " WHERE";
     std::string list;
     for (const int64_t device : worked) list += (list.empty() ? "" : ", ") + std::to_string(device);
     return " WHERE stream_id IN (SELECT s.id FROM stream s JOIN context c ON c.id = s.context_id"
@@ -212,7 +213,8 @@ void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, 
                     gaps_calibrated(*facts.trace, gpu.device_id),
                     known ? maybe(busy->timed_until_ns()) : Value(nullptr),
                     known ? Value(busy->open_share()) : Value(nullptr),
-                    known ? Value(busy->inferred_share()) : Value(nullptr)});
+                    known ? Value(busy->inferred_share()) : Value(nullptr),
+                    nullptr});
 }
 
 void write_steps(const TraceFacts& facts, RunDb& run) {

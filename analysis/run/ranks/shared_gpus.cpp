@@ -101,10 +101,12 @@ void write_gpu(std::span<const User> users, RunDb& run) {
     }
 }
 
-// To have a context somewhere is no use of it.
+// To have a context somewhere is no use of it; to run something there outside of steps is.
 std::set<int64_t> unused_gpus(const RunDb& run) {
     std::set<int64_t> all;
-    Query row(run.raw(), "run", "SELECT gpu_id FROM unused_gpu");
+    Query row(run.raw(), "run",
+              "SELECT g.gpu_id FROM gpu g WHERE g.unused = 1"
+              " AND coalesce(g.busy_share, g.busy_share_high, 0) < 0.01");
     while (row.step()) all.insert(row.number(0));
     return all;
 }

@@ -6,4 +6,5 @@ SELECT r.host, g.day, count(DISTINCT g.run) AS runs, count(DISTINCT g.uuid) AS g
        ELSE sum(CAST(g.run_ns AS DOUBLE) * t.idle_ns / CAST(t.window_ns AS DOUBLE))
             / CAST(sum(g.run_ns) AS DOUBLE) END AS idle_share
 FROM gpu g JOIN rank r ON r.rank_id = g.rank_id LEFT JOIN v_gpu_total t ON t.gpu_id = g.gpu_id
+WHERE g.unused IS NULL
 GROUP BY r.host, g.day ORDER BY r.host, g.day

@@ -3,6 +3,7 @@
 WITH known AS (
   SELECT g.run, g.gpu_id, CAST(g.run_ns AS DOUBLE) / 3600000000000.0 AS hours, t.window_ns
   FROM gpu g LEFT JOIN v_gpu_total t ON t.gpu_id = g.gpu_id
+  WHERE g.unused IS NULL
 ), spent AS (
   SELECT i.cause_group, i.cause, k.run, k.hours * i.ns / CAST(k.window_ns AS DOUBLE) AS hours
   FROM known k JOIN v_gpu_idle i ON i.gpu_id = k.gpu_id WHERE k.window_ns > 0

@@ -3,7 +3,8 @@
 WITH shares AS (
   SELECT g.run, sum(CAST(t.busy_ns AS DOUBLE)) AS busy_ns, sum(CAST(t.window_ns AS DOUBLE)) AS window_ns,
     sum(CAST(g.run_ns AS DOUBLE)) / 3600000000000.0 AS gpu_hours
-  FROM gpu g LEFT JOIN v_gpu_total t ON t.gpu_id = g.gpu_id GROUP BY g.run
+  FROM gpu g LEFT JOIN v_gpu_total t ON t.gpu_id = g.gpu_id
+  WHERE g.unused IS NULL GROUP BY g.run
 ), steps AS (
   SELECT m.run, m.value AS step_ns FROM metric m WHERE m.name = 'step_median_ns' AND m.scope = 'run'
 )

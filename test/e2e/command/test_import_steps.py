@@ -132,7 +132,7 @@ class Steps(importing.Import):
                 trace.kernel("gemm", at + 10_000 + kernel * 10_000, at + 40_000 + kernel * 60_000, 60_000)
         run = self.imported(trace.write(self.folder / "t.json.gz"))
         self.assertEqual(self.rows("SELECT outside_steps FROM rank", run), [(0,)])
-        apart = self.rows("SELECT u.gpu_id <> t.gpu_id FROM unused_gpu u, v_gpu_total t", run)
+        apart = self.rows("SELECT u.gpu_id <> t.gpu_id FROM v_unused_gpu u, v_gpu_total t", run)
         self.assertEqual(apart, [(1,)])
         report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
         self.assertEqual([kernel["per_step_ns"] for kernel in report["kernels"]], [600_000])
@@ -140,6 +140,8 @@ class Steps(importing.Import):
         self.assertEqual(sorted(idle.values(), key=str), [0.4, None])
         self.assertIn("nothing ran on it in steps", str([gpu["why"] for gpu in report["gpus"]]))
         self.assertIn("compute 60.0 %", self.gpushim("report", self.folder / "run.db").stdout)
+        both = [self.folder / "run.db"] * 2
+        self.assertIn("launches a step 10.0, was 10.0", self.gpushim("compare", *both, expect=None).stdout)
 
     def test_what_a_step_runs_later_was_called_in_it(self):
         """The host is two steps ahead. In each step of 2 ms: ten kernels, and 4,000 bytes are reduced. What

@@ -105,7 +105,8 @@ class MadeJob {
                    {"rank_id", rank},
                    {"device_id", int64_t{0}},
                    {"name", std::string(job.gpu)},
-                   {"simulated", int64_t{0}}});
+                   {"simulated", int64_t{0}},
+                   {"unused", job.second_unused && rank == 1 ? Value(int64_t{1}) : Value(nullptr)}});
         add_known(run, "gpu_energy",
                   {{"gpu_id", rank},
                    {"energy_j", maybe(job.energy_j)},
@@ -115,7 +116,6 @@ class MadeJob {
         if (job.shared)
             add_known(run, "shared_gpu",
                       {{"gpu_id", rank}, {"shared_id", int64_t{0}}, {"processes", int64_t{2}}});
-        if (job.second_unused && rank == 1) run.add("unused_gpu", {rank});
         add_kernel(run, rank, job.precision, 9e6, true, job.in_graphs, job.only_in_graphs);
         if (job.product_flops > 0) add_products(run, rank, job);
         if (job.unknown_ns > 0) add_kernel(run, rank, "unknown", job.unknown_ns, true);

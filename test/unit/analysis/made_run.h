@@ -134,7 +134,8 @@ class MadeRun {
                         timed(int64_t{1}),
                         Value(nullptr),
                         timed(0.0),
-                        timed(0.0)});
+                        timed(0.0),
+                        Value(nullptr)});
     }
 
     // A step of this GPU in the rows of what ran; `scale` steps in one row where they are in no whole step.

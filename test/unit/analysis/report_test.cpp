@@ -37,7 +37,7 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
              "STEPS      20.0 ms median, 21.3 ms p95\n",
              "steps 21-400 (380; 20 left out; by sgd_step, 99 % sure)",
              "IDLE       input 4.80 + launch 1.20 + sync 0.60 + host 0.20 = 6.80 ms, mean of 2 GPUs",
-             "mostly input_cpu 4.80 ms (the host computed before the input copy); 0.60 ms after waits",
+             "most input_cpu 4.80 ms (the host computed before the input copy); 0.60 ms after waits",
              "5.2 of 15.2 GPU-seconds",
              "LOST       idle 16.3 + waiting 1.4 + exposed comm 0.6 + memory 7.7 = 26.1 of 48 GPU-hours or "
              "$65.18 a day",

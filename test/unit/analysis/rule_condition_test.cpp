@@ -174,14 +174,16 @@ TEST_CASE("a GPU of which less than half is used in every way", "[rule][rule_con
 }
 
 TEST_CASE("a context on a GPU that nothing runs on in steps", "[rule][rule_condition]") {
-    const auto held = [](double busy_share, int64_t processes = 1, int64_t steps = 5) {
+    const auto held = [](std::optional<double> busy_share, int64_t processes = 1, int64_t steps = 5) {
         RunRows run;
         for (int64_t rank = 0; rank < processes; ++rank) {
             run.rank(rank);
             for (int64_t step = 0; step < steps; ++step)
                 run.add("step", {{"rank_id", rank}, {"step", step}, {"number", step}, {"dur_ns", kStepNs}});
-            run.add("gpu", {{"gpu_id", 50 + rank}, {"rank_id", rank}, {"busy_share", busy_share}});
-            if (rank == 0) run.add("unused_gpu", {{"gpu_id", 50 + rank}});
+            run.add("gpu", {{"gpu_id", 50 + rank},
+                            {"rank_id", rank},
+                            {"busy_share", maybe(busy_share)},
+                            {"unused", rank == 0 ? Value(int64_t{1}) : Value(nullptr)}});
         }
         return run;
     };
@@ -192,6 +194,7 @@ TEST_CASE("a context on a GPU that nothing runs on in steps", "[rule][rule_condi
     CHECK(held(0.005, 3).look("unused_gpus")->title ==
           "1 of 3 processes has a context on a GPU on which it ran nothing in steps");
     CHECK(!held(0.02).look("unused_gpus"));
+    CHECK(!held({}).look("unused_gpus"));  // not known
     CHECK(!held(0.005, 1, 4).look("unused_gpus"));
 }
 

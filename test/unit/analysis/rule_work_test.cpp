@@ -301,7 +301,7 @@ TEST_CASE("copies besides the batch that recur are named", "[rule][rule_work]") 
     CHECK_FALSE(with_others(2 * kMs, 5).says("repeated_copies"));
     // What a GPU copies, where a second one does nothing in steps.
     RunRows beside = with_others(2 * kMs, kSteps);
-    beside.gpu(1, 0).add("unused_gpu", {{"gpu_id", int64_t{1}}});
+    beside.add("gpu", {{"gpu_id", int64_t{1}}, {"rank_id", int64_t{0}}, {"unused", int64_t{1}}});
     CHECK(beside.look("repeated_copies")->title.find("h2d 4.00 MB in 4") != std::string::npos);
 }
 

@@ -181,6 +181,16 @@ TEST_CASE("a GPU that nothing ran on in steps is in no mean, if its process has 
     CHECK(asked({"UPDATE gpu_step SET operations = 1 WHERE gpu_id = 21 AND step = 1"}, counted) == "20 21");
     CHECK(asked({"UPDATE gpu_step SET busy_low_ns = 1 WHERE gpu_id = 21 AND step = 1"}, counted) == "20 21");
     CHECK(asked({"INSERT INTO kernel (gpu_id, name, in_steps) VALUES (21, 'k', 1)"}, counted) == "20 21");
+    // What is called there counts where no step was timed as a whole, too; of memsets nobody knows.
+    const std::string unseen = "DELETE FROM gpu_step WHERE step >= 0 AND gpu_id = 21",
+                      unused = "SELECT group_concat(gpu_id, ' ') FROM v_unused_gpu";
+    CHECK(asked({unseen}, unused) == "21");
+    CHECK(asked({unseen, "INSERT INTO launch_stat (gpu_id, stream_id, in_steps) VALUES (21, 1, 1)"},
+                unused) == "-");
+    CHECK(asked({unseen, "INSERT INTO copy_stat (gpu_id, stream_id, steps) VALUES (21, 1, 1)"}, unused) ==
+          "-");
+    CHECK(asked({unseen, "INSERT INTO memset_stat (gpu_id, stream_id) VALUES (21, 1)"}, unused) == "-");
+    CHECK(asked({"INSERT INTO memset_stat (gpu_id, stream_id) VALUES (21, 1)"}, unused) == "21");
     CHECK(
         asked({"UPDATE gpu SET rank_id = 8 WHERE gpu_id = 21",
                "INSERT INTO rank (rank_id, steps_source) VALUES (8, 'detected')",

@@ -6,6 +6,7 @@
 #include "analysis/process/temporary.h"
 #include "analysis/run/pass/make_facts.h"
 #include "analysis/run/sql/run_db.h"
+#include "known_row.h"
 #include "made_trace.h"
 
 #include <catch2/catch.hpp>
@@ -43,7 +44,7 @@ std::string shared_of(const std::vector<const Made*>& processes, std::optional<i
     }
     const TemporaryFolder folder;
     RunDb run(folder.path() / "run.db");
-    if (unused) run.add("unused_gpu", {*unused});
+    if (unused) add_known(run, "gpu", {{"gpu_id", *unused}, {"unused", int64_t{1}}});
     write_shared_gpus(facts, busy, run);
     Query rows(run.raw(), "run", kRows);
     return rows.step() ? rows.text(0) : "";

@@ -31,7 +31,7 @@ CREATE TABLE gpu (
   busy_share REAL, busy_share_low REAL, busy_share_high REAL,
   busy_share_likely_low REAL, busy_share_likely_high REAL,
   level TEXT, coverage REAL, timed_share REAL, windows INTEGER, why TEXT,
-  latency_ns INTEGER, latency_p95_ns INTEGER, kernel_gap_ns INTEGER, gaps_calibrated INTEGER
+  latency_ns INTEGER, latency_p95_ns INTEGER, kernel_gap_ns INTEGER, gaps_calibrated INTEGER, unused INTEGER
 );
 
 -- What ran on a GPU in the steps that count, and why it was idle: sums in ns.

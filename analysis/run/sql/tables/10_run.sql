@@ -56,7 +56,8 @@ CREATE TABLE gpu (
   gaps_calibrated INTEGER,       -- 0: never calibrated (see v_gpu_bounds); NULL: not recorded
   timed_until_ns INTEGER,        -- the end of the last window that counts; NULL: none does, or not told
   open_share REAL,               -- of windows, at most so much was only of operations without times …
-  inferred_share REAL            -- … of which in so much more it is inferred that they ran (busy/chains.h)
+  inferred_share REAL,           -- … of which in so much more it is inferred that they ran (busy/chains.h)
+  unused INTEGER                 -- 1: see v_unused_gpu
 );
 
 -- Steps of each rank, or slices of the run where there are none (rank.steps_source). Numbers are the

@@ -67,9 +67,6 @@ CREATE TABLE odd_operation (
 -- are.
 CREATE TABLE unlike_steps (gpu_id INTEGER PRIMARY KEY);
 
--- GPUs on which nothing ran in steps, of a process that worked on another one: a context there is all that it
--- has (TensorFlow and JAX make one on each GPU). They are in no mean.
-CREATE TABLE unused_gpu (gpu_id INTEGER PRIMARY KEY);
 
 -- GPUs that several processes of one host used (with MPS, or by turns), as they ran: a row for each process.
 -- union_ns + next_own_ns + other_process_ns + tail_ns = known_ns.

@@ -1,5 +1,9 @@
 -- What every section asks for, from the tables of the parts.
 
+-- GPUs on which nothing ran in steps, of a process that worked on another one: a context there is all that it
+-- has (TensorFlow and JAX make one on each GPU). They are in no mean.
+CREATE VIEW v_unused_gpu AS SELECT gpu_id FROM gpu WHERE unused = 1;
+
 -- Whether all that a GPU's row and its metric_interval call low and high is certain. 0: these are estimates,
 -- because the times are by our events and this kind of GPU was never calibrated; NULL: not recorded.
 CREATE VIEW v_gpu_bounds AS

@@ -63,14 +63,14 @@ CREATE VIEW v_gpu_basis AS
 SELECT u.gpu_id, c.step, c.number, CASE WHEN c.is_slice = 1 THEN 'slices' ELSE 'steps' END AS basis
 FROM gpu u JOIN v_counted_step c ON c.rank_id = u.rank_id
   JOIN gpu_step g ON g.gpu_id = u.gpu_id AND g.step = c.step
-WHERE u.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps) AND u.gpu_id NOT IN (SELECT gpu_id FROM unused_gpu)
+WHERE u.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps) AND u.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)
 UNION ALL
 SELECT u.gpu_id, g.step, NULL AS number, 'spans' AS basis
 FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id
 WHERE (g.step < 0
     OR EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = u.rank_id AND c.step = g.step)
     OR NOT EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = u.rank_id))
-  AND u.gpu_id NOT IN (SELECT gpu_id FROM unused_gpu)
+  AND u.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)
   AND u.gpu_id NOT IN (SELECT t.gpu_id FROM gpu t JOIN v_counted_step c ON c.rank_id = t.rank_id
                        JOIN gpu_step w ON w.gpu_id = t.gpu_id AND w.step = c.step
                        WHERE t.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps))
