@@ -48,9 +48,7 @@ void read_around(const Database& run, const RunSummary& summary, Side& side) {
 
 // Launches in steps are shared out over all of these, warm-up too.
 void read_kernels(const Database& run, Side& side) {
-    Query steps = run.prepare(
-        "SELECT sum(s.whole_steps) FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id"
-        " WHERE u.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)");
+    Query steps = run.prepare("SELECT steps FROM v_steps_of_gpus");
     const double gpu_steps = steps.step() ? steps.real(0) : 0;
     const bool by_step = side.has_steps() && gpu_steps > 0;
     Query row = run.prepare(

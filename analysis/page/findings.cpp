@@ -1,4 +1,5 @@
 // What to do next, with what it is predicted to save and the rows it was read from.
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -56,9 +57,12 @@ Markup gain_of(const Json& finding, const std::string& per) {
     return element("span", {{"class", "gain"}}, times_text(*low, *high) + " of a " + per);
 }
 
-// What follows a number or a colon in a terminal stands alone here.
+// What follows a number or a colon in a terminal stands alone here. A name stays as it is.
 std::string sentence(std::string text) {
-    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    const auto is_small = [](char letter) { return letter >= 'a' && letter <= 'z'; };
+    const auto end = std::find_if_not(text.begin(), text.end(), is_small);
+    if (end != text.begin() && end != text.end() && *end == ' ')
+        text[0] = static_cast<char>(text[0] - 'a' + 'A');
     return text;
 }
 

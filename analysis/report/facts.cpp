@@ -1,5 +1,6 @@
 #include "facts.h"
 
+#include <cmath>
 #include <cstdio>
 
 namespace gpushim::analysis {
@@ -37,6 +38,11 @@ std::string percent_text(double share) {
     char text[32];
     std::snprintf(text, sizeof text, share != 0 && share < 0.00995 ? "%.2f %%" : "%.1f %%", 100 * share);
     return text;
+}
+
+std::string sure_text(double confidence) {
+    constexpr double kRounding = 1e-9;  // 0.29 is a little less
+    return figure_text("%.0f", std::floor(100 * confidence + kRounding)) + " % sure";
 }
 
 std::string figure_text(const char* format, double value) {

@@ -37,7 +37,8 @@ class Facts {
 
 // part / whole; none: there is no whole.
 std::optional<double> share_of(double part, double whole);
-std::string percent_text(double share);  // "34.0 %"; below 1 %: "0.40 %"
+std::string percent_text(double share);    // "34.0 %"; below 1 %: "0.40 %"
+std::string sure_text(double confidence);  // "80 % sure"; 100 only where it is 1
 std::string figure_text(const char* format, double value);
 // "4–8 %", "73 %", "up to 4 %", "0.4–1 %": in whole percents, but for what is below one.
 std::string shares_text(double low, double high);

@@ -142,11 +142,11 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
             most = sum;
             largest = cause;
         }
-    if (most * each >= 0.005)
-        report.line("           most " + largest + " " + figure_text("%.2f", most * each) + unit + " (" +
+    if (most * each >= least)
+        report.line("           most " + largest + " " + figure_text(format, most * each) + unit + " (" +
                     std::string(said_of(largest)) + ")" +
-                    (idle.drained * each >= 0.005
-                         ? "; " + figure_text("%.2f", idle.drained * each) + unit + " after waits"
+                    (idle.drained * each >= least
+                         ? "; " + figure_text(format, idle.drained * each) + unit + " after waits"
                          : ""));
 }
 

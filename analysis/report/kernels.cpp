@@ -77,9 +77,7 @@ bool is_hardly_timed(const Row& row, const Classes& classes) {
 // Steps of all GPUs together in which calls were recorded: what totals of the run are divided by. None: no
 // steps were found, or not how many of them there were.
 std::optional<double> recorded_steps(const Database& run) {
-    Query row = run.prepare(
-        "SELECT sum(s.whole_steps) FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id"
-        " WHERE u.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)");
+    Query row = run.prepare("SELECT steps FROM v_steps_of_gpus");
     const auto steps = row.step() ? maybe_real(row, 0) : std::nullopt;
     return steps.value_or(0) > 0 ? steps : std::nullopt;
 }
@@ -127,10 +125,12 @@ void write_classes(const Classes& classes, Report& report) {
         return report.line("KERNELS    " + count_text(to_int64(std::round(classes.launches))) +
                            " ran; their times are not recorded");
     std::string text = "fp16/bf16 " + whole_percent(classes.half, classes.all) + "; GEMM/conv " +
-                       whole_percent(classes.eligible, classes.all) + " of kernel time";
-    if (classes.eligible > 0)
-        text += ", tensor cores " + whole_percent(classes.tensor, classes.eligible) + " of it";
-    if (classes.unknown > 0) text += ", " + whole_percent(classes.unknown, classes.eligible) + " unknown";
+                       whole_percent(classes.eligible, classes.all) + " of time, by name";
+    if (classes.eligible > 0) {
+        text += " (tensor cores " + whole_percent(classes.tensor, classes.eligible);
+        if (classes.unknown > 0) text += ", unknown " + whole_percent(classes.unknown, classes.eligible);
+        text += ")";
+    }
     const auto small = small_grid_share(classes);
     if (small && *small >= kWorthSaying) text += "; small grids " + whole_percent(*small, 1);
     report.line("KERNELS    " + text);

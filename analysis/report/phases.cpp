@@ -60,8 +60,8 @@ void write(const ReportSource& source, Report& report) {
     if (is_timed && timed_steps < steps)
         where += " in " + count_text(timed_steps) + " of " + count_text(steps) +
                  (ranks > 1 ? " steps of " + count_text(ranks) + " ranks" : " steps");
-    report.line("PHASES     " + (is_timed ? running : launching) + " (" + where + ", " +
-                figure_text("%.0f", 100 * least) + " % sure)");
+    report.line("PHASES     " + (is_timed ? running : launching) + " (" + where + ", " + sure_text(least) +
+                ")");
 }
 
 constexpr Section kSection = {"phases", write};

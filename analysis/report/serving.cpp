@@ -132,7 +132,7 @@ void write_text(const ServingFigures& figures, Report& report) {
         text += "; from token to token " + time_text(figures.tokens.p50_ns) + " median, " +
                 time_text(figures.tokens.p95_ns) + " p95, " + time_text(figures.tokens.p99_ns) + " p99";
     report.line(text);
-    report.paragraph("           it serves: " + figures.why + figure_text(" (%.2f)", figures.confidence), 11,
+    report.paragraph("           it serves: " + figures.why + " (" + sure_text(figures.confidence) + ")", 11,
                      true);
     std::vector<std::vector<std::string>> rows = {
         {"", "iterations", "of time", "median", "p95", "p99", "compute",

@@ -16,8 +16,7 @@ namespace {
 constexpr size_t kIndent = 11;
 
 std::string basis_text(const ShownSteps& steps, const ReportSource& source) {
-    const std::string sure =
-        steps.confidence ? ", " + figure_text("%.0f", 100 * *steps.confidence) + " % sure" : "";
+    const std::string sure = steps.confidence ? ", " + sure_text(*steps.confidence) : "";
     const int64_t left_out = steps.left_out.value_or(0) - steps.no_update_count.value_or(0);
     return "steps " + std::to_string(*steps.first) + "-" + std::to_string(*steps.last) + " (" +
            count_text(steps.count) + (left_out > 0 ? "; " + count_text(left_out) + " left out" : "") +

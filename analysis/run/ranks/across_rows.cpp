@@ -66,11 +66,9 @@ using Gpus = std::vector<std::unique_ptr<GpuSteps>>;
 // Those that ran something in a step that is known as a whole; beside steps no slices. What one of several
 // processes did on a GPU is not what the GPU did.
 Gpus gpus_of(const CollectiveRun& all, const RunDb& run) {
-    std::set<int64_t> active;
-    Query query(run.raw(), "run",
-                "SELECT DISTINCT gpu_id FROM gpu_step WHERE step >= 0 AND operations > 0"
-                " AND gpu_id NOT IN (SELECT gpu_id FROM shared_gpu)");
-    while (query.step()) active.insert(query.number(0));
+    const std::set<int64_t> active = run.numbers(
+        "SELECT DISTINCT gpu_id FROM gpu_step WHERE step >= 0 AND operations > 0"
+        " AND gpu_id NOT IN (SELECT gpu_id FROM shared_gpu)");
     Gpus gpus;
     for (size_t i = 0; i < all.traces.size(); ++i)
         for (const Gpu& gpu : all.traces[i]->gpus)

@@ -102,14 +102,8 @@ void write_gpu(std::span<const User> users, RunDb& run) {
 }
 
 // To have a context somewhere is no use of it; to run something there outside of steps is.
-std::set<int64_t> unused_gpus(const RunDb& run) {
-    std::set<int64_t> all;
-    Query row(run.raw(), "run",
-              "SELECT g.gpu_id FROM gpu g WHERE g.unused = 1"
-              " AND coalesce(g.busy_share, g.busy_share_high, 0) < 0.01");
-    while (row.step()) all.insert(row.number(0));
-    return all;
-}
+constexpr const char* kUnused =
+    "SELECT gpu_id FROM gpu WHERE unused = 1 AND coalesce(busy_share, busy_share_high, 0) < 0.01";
 
 }  // namespace
 
@@ -124,7 +118,7 @@ void write_shared_gpus(std::span<const TraceFacts> traces, std::span<const std::
                 if (device.device_id == gpu.device_id && !gpu.uuid.empty())
                     gpus[{clocks.clock_of(traces[i].rank_id), gpu.uuid}].push_back(
                         {&traces[i], &gpu, &device});
-    const std::set<int64_t> unused = unused_gpus(run);
+    const std::set<int64_t> unused = run.numbers(kUnused);
     for (auto& [key, users] : gpus) {
         std::erase_if(users, [&](const User& user) { return unused.contains(user.gpu->gpu_id); });
         if (users.size() > 1) write_gpu(users, run);

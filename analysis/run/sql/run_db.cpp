@@ -87,6 +87,13 @@ CountedSteps RunDb::derive() {
     return basis;
 }
 
+std::set<int64_t> RunDb::numbers(const char* query) const {
+    std::set<int64_t> all;
+    Query row(raw(), "run", query);
+    while (row.step()) all.insert(row.number(0));
+    return all;
+}
+
 void RunDb::finish() {
     if (!derived_) derive();
     made_.run("PRAGMA application_id = " + std::to_string(kRunApplication));

@@ -37,6 +37,7 @@ class RunDb {
     CountedSteps derive();
     void finish();  // derives where that was not done, and moves it into its place
 
+    std::set<int64_t> numbers(const char* query) const;  // its first column
     void run(const char* statements) { made_.run(statements); }
     sqlite3* raw() const { return made_.raw(); }
 

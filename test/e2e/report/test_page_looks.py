@@ -74,6 +74,13 @@ ONLY_FOR_SCREENS = "nav, .filter, .skip, .zoom, .says, .see"
 CENTIMETRE = 96 / 2.54  # in px
 
 
+def page_of(run):
+    place = run.with_suffix(".html")
+    done = box.run([cli.GPUSHIM, "report", run, "--html", place], sim=False)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
 @unittest.skipUnless(browser.program(), optional.lacks("browser"))
 class Looks(cli.Case):
     """Two ranks, and all kinds of parts."""
@@ -87,9 +94,7 @@ class Looks(cli.Case):
         exporting.change(cls.analysed(), "INSERT INTO kernel (gpu_id, name, launches, timed, sum_ns)"
                          " WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)"
                          " SELECT min(gpu_id), 'a_kernel_' || i, 1, 1, 1000000 - i FROM n, gpu GROUP BY i")
-        cls.place = pathlib.Path(folder.name, "page.html")
-        done = box.run([cli.GPUSHIM, "report", cls.analysed(), "--html", cls.place], sim=False)
-        assert done.returncode == 0, done.stderr
+        cls.place = page_of(cls.analysed())
 
     @classmethod
     def analysed(cls):
@@ -168,10 +173,9 @@ class Zoomed(cli.Case):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        run, cls.place = (pathlib.Path(folder.name, name) for name in ("run", "page.html"))
+        run = pathlib.Path(folder.name, "run")
         trained.train(run, 2, steps=20)
-        done = box.run([cli.GPUSHIM, "report", run, "--html", cls.place], sim=False)
-        assert done.returncode == 0, done.stderr
+        cls.place = page_of(run)
 
     def opened(self):
         return browser.Page(self.place, width=1440)

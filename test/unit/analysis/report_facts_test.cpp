@@ -27,6 +27,9 @@ TEST_CASE("shares keep two digits where they are small", "[report_facts]") {
     CHECK(percent_text(0.004) == "0.40 %");
     CHECK(percent_text(0) == "0.0 %");
     CHECK(percent_text(1) == "100.0 %");
+    CHECK(sure_text(0.996) == "99 % sure");
+    CHECK(sure_text(0.29) == "29 % sure");
+    CHECK(sure_text(1) == "100 % sure");
     CHECK(!share_of(1, 0));
     CHECK(share_of(1, 4) == 0.25);
 }

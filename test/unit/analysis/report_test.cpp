@@ -54,7 +54,7 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
         CHECK_THAT(text, Contains(said));
     }
     CHECK_THAT(text,
-               Contains("fp16/bf16 0 %; GEMM/conv 71 % of kernel time, tensor cores 0 % of it, 6 % unknown"));
+               Contains("fp16/bf16 0 %; GEMM/conv 71 % of time, by name (tensor cores 0 %, unknown 6 %)"));
     CHECK_THAT(text, Contains("MEMORY     peak 858 MiB of 14.9 GiB"));
 }
 

@@ -173,31 +173,6 @@ TEST_CASE("a GPU of which less than half is used in every way", "[rule][rule_con
     CHECK(!used(0.25, 210, 0.01, 2).look("hardly_used"));
 }
 
-TEST_CASE("a context on a GPU that nothing runs on in steps", "[rule][rule_condition]") {
-    const auto held = [](std::optional<double> busy_share, int64_t processes = 1, int64_t steps = 5) {
-        RunRows run;
-        for (int64_t rank = 0; rank < processes; ++rank) {
-            run.rank(rank);
-            for (int64_t step = 0; step < steps; ++step)
-                run.add("step", {{"rank_id", rank}, {"step", step}, {"number", step}, {"dur_ns", kStepNs}});
-            run.add("gpu", {{"gpu_id", 50 + rank},
-                            {"rank_id", rank},
-                            {"busy_share", maybe(busy_share)},
-                            {"unused", rank == 0 ? Value(int64_t{1}) : Value(nullptr)}});
-        }
-        return run;
-    };
-    const auto found = held(0.005).look("unused_gpus");
-    REQUIRE(found);
-    CHECK(found->kind == Kind::kNote);
-    CHECK(found->title == "the program has contexts on 2 GPUs, and ran nothing in steps on one of them");
-    CHECK(held(0.005, 3).look("unused_gpus")->title ==
-          "1 of 3 processes has a context on a GPU on which it ran nothing in steps");
-    CHECK(!held(0.02).look("unused_gpus"));
-    CHECK(!held({}).look("unused_gpus"));  // not known
-    CHECK(!held(0.005, 1, 4).look("unused_gpus"));
-}
-
 TEST_CASE("where one GPU is busy, or something of it is not known, none is called hardly used",
           "[rule][rule_condition]") {
     const auto second = [](std::optional<double> time, std::optional<double> limit_w) {

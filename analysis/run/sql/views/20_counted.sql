@@ -56,6 +56,11 @@ FROM rank r JOIN recorded n ON n.rank_id = r.rank_id LEFT JOIN worked w ON w.ran
 WHERE coalesce(r.steps_source, 'none') <> 'none'
   AND EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = r.rank_id);
 
+-- Steps of all GPUs together that work in them: what kernels of all GPUs are divided by.
+CREATE VIEW v_steps_of_gpus AS
+SELECT sum(s.whole_steps) AS steps FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id
+WHERE u.unused IS NULL;
+
 -- Of each GPU: counted steps that were timed as a whole; where there are none, or they are unlike most, all
 -- that is known of them (spans). Not if all windows were over when the first of them began: start-up and
 -- warm-up say nothing of steps.
