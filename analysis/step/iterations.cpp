@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "fed.h"
-#include "stretches.h"
 
 namespace gpushim::analysis {
 
@@ -142,8 +141,7 @@ Steps steps_of(const std::vector<HostStretch>& iterations, int64_t end_ns) {
 
 }  // namespace
 
-Served find_iterations(const TokenSource& source, std::optional<Program> asked, bool has_served) {
-    const Survey survey = survey_of(source);
+Served find_iterations(const Survey& survey, std::optional<Program> asked, bool has_served) {
     const std::vector<HostStretch> iterations = iterations_of(survey.stretches);
     Served served;
     judge(survey, iterations, asked, has_served, served);

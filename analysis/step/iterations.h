@@ -11,8 +11,7 @@
 // again, or staying on the device.
 //
 // Lengths vary as requests do, so a period of the whole run is not looked for (period.h): what an iteration
-// holds says what it is. Pure; the source is called up to three times; a small value is kept for each
-// iteration.
+// holds says what it is. Pure; a small value is kept for each iteration.
 #pragma once
 
 #include <optional>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "steps.h"
+#include "stretches.h"
 
 namespace gpushim::analysis {
 
@@ -49,7 +49,7 @@ struct Served {
 };
 
 // `asked`: what a person says of the program. `has_served`: its kernels' names say that it does.
-Served find_iterations(const TokenSource& source, std::optional<Program> asked, bool has_served);
+Served find_iterations(const Survey& survey, std::optional<Program> asked, bool has_served);
 
 // What each step holds, by begin; steps do not overlap.
 std::vector<Iteration> look_into(const TokenSource& source, const std::vector<Step>& steps);

@@ -32,6 +32,7 @@ class Surveyor {
     void add(const Token& token) {
         Survey& all = survey_;
         all.end_ns = token.at_ns;
+        if (all.trains) return;
         all.trains |= token.is_optimizer || token.purpose.trains;
         all.serves |= token.purpose.serves;
         all.attends |= token.purpose.attends;
@@ -83,10 +84,14 @@ void HostStretch::join(const HostStretch& next) {
     add_to(out_bytes, next.out_bytes);
 }
 
-Survey survey_of(const TokenSource& source) {
+void Surveyed::pass(const std::function<void(const Token&)>& take) {
+    if (survey_) return of_(take);
     Surveyor surveyor;
-    source([&](const Token& token) { surveyor.add(token); });
-    return surveyor.take();
+    of_([&](const Token& token) {
+        surveyor.add(token);
+        take(token);
+    });
+    survey_ = surveyor.take();
 }
 
 }  // namespace gpushim::analysis

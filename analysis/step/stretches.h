@@ -2,6 +2,9 @@
 // for copies to the device are none: they read nothing back. Pure.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "token.h"
@@ -26,7 +29,26 @@ struct Survey {
     int64_t end_ns = 0;
 };
 
-// Nothing behind the first kernel that tells that the program trains is kept.
-Survey survey_of(const TokenSource& source);
+// Who goes through all tokens of a run first has them surveyed on the way: nobody reads a trace once more for
+// that. Nothing behind the first kernel that tells that the program trains is kept. Outlives its source().
+class Surveyed {
+  public:
+    explicit Surveyed(TokenSource of) : of_(std::move(of)) {}
+
+    TokenSource source() {
+        return [this](const std::function<void(const Token&)>& take) { pass(take); };
+    }
+    // Once; of a source that nobody went through it is read now.
+    Survey survey() {
+        if (!survey_) pass([](const Token&) {});
+        return std::move(*survey_);
+    }
+
+  private:
+    void pass(const std::function<void(const Token&)>& take);
+
+    TokenSource of_;
+    std::optional<Survey> survey_;
+};
 
 }  // namespace gpushim::analysis

@@ -30,6 +30,13 @@ class ByNumber {
         const auto found = others_.find(number);
         return found == others_.end() ? nullptr : &found->second;
     }
+    // In order of the number, but for those that are none of an order.
+    template <class Take>
+    void each(Take take) const {
+        for (size_t number = 0; number < places_.size(); ++number)
+            if (places_[number] != kNone) take(static_cast<int64_t>(number), values_[places_[number]]);
+        for (const auto& [number, value] : others_) take(number, value);
+    }
     Value get_or(int64_t number, Value other) const {
         const Value* found = find(number);
         return found == nullptr ? other : *found;

@@ -71,10 +71,11 @@ void write_mismatch(const RunCommunicator& comm, const CollectiveMismatch& one, 
 // Rows of shape whose kernels are somebody's own collectives.
 std::string custom_shapes(const TraceFacts& facts) {
     std::string ids;
-    for (const auto& [id, shape] : facts.shapes)
-        if (shape.kernel >= 0 &&
-            facts.kernels[static_cast<size_t>(shape.kernel)].facts.comm_source == CommSource::custom)
+    facts.shapes.each([&](int64_t id, const Shape&) {
+        const Kernel* kernel = facts.kernel_of_shape(id);
+        if (kernel != nullptr && kernel->facts.comm_source == CommSource::custom)
             ids += (ids.empty() ? "" : ",") + std::to_string(id);
+    });
     return ids;
 }
 
@@ -109,33 +110,32 @@ int64_t write_custom_of(const TraceFacts& facts, int64_t id, RunDb& run) {
         ") ORDER BY l.enter_ns");
     for (int64_t number = 1; query.step(); ++number) {
         const Lane* lane = lane_of(facts, query.maybe(1));
-        const Shape& shape = facts.shapes.at(query.number(2));
+        const CommOperation operation = facts.kernel_of_shape(query.number(2))->facts.comm_operation;
         const int32_t step = step_at(facts, query.number(0));
         const bool ran = !query.is_null(3) && query.number(4) > 0;
-        run.add("collective_instance",
-                {id++,
-                 facts.rank_id,
-                 nullptr,
-                 number,
-                 word_of(facts.kernels[static_cast<size_t>(shape.kernel)].facts.comm_operation),
-                 nullptr,
-                 nullptr,
-                 or_null(step != kNoStep, step),
-                 int64_t{1},
-                 int64_t{0},
-                 int64_t{1},
-                 nullptr,
-                 nullptr,
-                 nullptr,
-                 int64_t{1},
-                 or_null(ran, query.number(0) + query.number(3)),
-                 or_null(ran, query.number(4)),
-                 nullptr,
-                 nullptr,
-                 nullptr,
-                 gpu_of(facts, lane),
-                 lane != nullptr ? Value(lane->stream_id) : Value(nullptr),
-                 int64_t{1}});
+        run.add("collective_instance", {id++,
+                                        facts.rank_id,
+                                        nullptr,
+                                        number,
+                                        word_of(operation),
+                                        nullptr,
+                                        nullptr,
+                                        or_null(step != kNoStep, step),
+                                        int64_t{1},
+                                        int64_t{0},
+                                        int64_t{1},
+                                        nullptr,
+                                        nullptr,
+                                        nullptr,
+                                        int64_t{1},
+                                        or_null(ran, query.number(0) + query.number(3)),
+                                        or_null(ran, query.number(4)),
+                                        nullptr,
+                                        nullptr,
+                                        nullptr,
+                                        gpu_of(facts, lane),
+                                        lane != nullptr ? Value(lane->stream_id) : Value(nullptr),
+                                        int64_t{1}});
     }
     return id;
 }

@@ -46,13 +46,13 @@ std::vector<Launch> read_launches(const TraceFacts& facts, const std::string& fr
     while (query.step()) {
         const int64_t stream = query.maybe(2).value_or(-1);
         const Lane* lane = lane_of(facts, stream);
-        const auto shape = facts.shapes.find(query.maybe(3).value_or(-1));
+        const Shape* shape = facts.shapes.find(query.maybe(3).value_or(-1));
         Launch launch = {query.number(0),
                          query.number(1),
                          stream,
                          lane != nullptr ? lane->device_id : -1,
                          {},
-                         shape == facts.shapes.end() ? -1 : shape->second.kernel,
+                         shape == nullptr ? -1 : shape->kernel,
                          query.number(4) != 0};
         if (!query.is_null(5) && query.number(6) > 0) {
             const int64_t start_ns = launch.enter_ns + query.number(5);

@@ -109,9 +109,8 @@ Captures::Ended* Captures::capture_of(int64_t stream_id) {
 }
 
 size_t Captures::kernel_of(int64_t shape_id) const {
-    const auto shape = facts_.shapes.find(shape_id);
-    if (shape == facts_.shapes.end() || shape->second.kernel < 0) return facts_.kernels.size();
-    return static_cast<size_t>(shape->second.kernel);
+    const Shape* shape = facts_.shapes.find(shape_id);
+    return shape == nullptr || shape->kernel < 0 ? facts_.kernels.size() : static_cast<size_t>(shape->kernel);
 }
 
 void Captures::take_launch(int64_t thread_id, int64_t stream_id, int64_t shape_id, int64_t enter_ns) {

@@ -186,10 +186,9 @@ void KeptWriter::read_lines() {
         std::to_string(kMostSamples));
     while (samples.step()) {
         const auto frame = facts_.python.of_frame.find(samples.number(0));
-        const auto shape = facts_.shapes.find(samples.maybe(1).value_or(-1));
-        if (frame == facts_.python.of_frame.end() || shape == facts_.shapes.end() || shape->second.kernel < 0)
-            continue;
-        ++seen[facts_.kernels[static_cast<size_t>(shape->second.kernel)].name][frame->second.line];
+        const Kernel* kernel = facts_.kernel_of_shape(samples.maybe(1).value_or(-1));
+        if (frame == facts_.python.of_frame.end() || kernel == nullptr) continue;
+        ++seen[kernel->name][frame->second.line];
     }
     for (const auto& [kernel, lines] : seen) {
         const auto most = std::max_element(lines.begin(), lines.end(),

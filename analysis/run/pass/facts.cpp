@@ -182,8 +182,8 @@ bool has_served(const TraceFacts& facts) {
 }
 
 // What the program marked stays as it is; what only repeats is not a server's step.
-void see_whether_it_serves(TraceFacts& facts, const Marks& marks) {
-    facts.served = find_iterations(tokens_of(facts), facts.options.program, has_served(facts));
+void see_whether_it_serves(TraceFacts& facts, const Survey& survey, const Marks& marks) {
+    facts.served = find_iterations(survey, facts.options.program, has_served(facts));
     const bool is_marked = facts.found.source != "none" && facts.found.source != "detected";
     if (facts.served.program != Program::serving || is_marked) return;
     facts.found = std::exchange(facts.served.found, {});
@@ -255,9 +255,10 @@ TraceFacts make_facts(const Trace& trace, int64_t rank_id, int64_t& next_gpu_id,
 void find_steps(TraceFacts& facts) {
     survey_latencies(facts);
     const Marks marks = marks_of(*facts.trace, facts.options.step_marker);
-    facts.found = find_steps(tokens_of(facts), tokens_of(facts, kBeginning), marks);
+    Surveyed tokens(tokens_of(facts));
+    facts.found = find_steps(tokens.source(), tokens_of(facts, kBeginning), marks);
     correct_steps_of_profile(facts);
-    see_whether_it_serves(facts, marks);
+    see_whether_it_serves(facts, tokens.survey(), marks);
     facts.steps = facts.found.steps;
     facts.are_slices = facts.steps.empty();
     if (facts.served.program == Program::serving && !facts.are_slices)

@@ -9,6 +9,7 @@
 #include "../../idle/attribute.h"
 #include "../../kernel/kernel_class.h"
 #include "../../step/iterations.h"
+#include "../../trace/by_number.h"
 #include "../../trace/call.h"
 #include "../../trace/inputs.h"
 #include "../../trace/python_lines.h"
@@ -67,7 +68,7 @@ struct TraceFacts {
     std::vector<std::string> streams;  // by lane: what people call it
     std::vector<int32_t> gpu_of_lane;  // index into gpus; -1: not known
     std::vector<Kernel> kernels;
-    std::unordered_map<int64_t, Shape> shapes;          // by shape.id
+    ByNumber<Shape> shapes;                             // by shape.id
     std::unordered_map<int64_t, GraphContents> graphs;  // by graph.id
     std::unordered_map<int64_t, Api> apis;              // by api.id
     std::vector<std::string> host_classes;              // what samples said a thread was blocked on
@@ -109,8 +110,8 @@ struct TraceFacts {
     bool is_node(const Call& call) const {
         if (call.type == OperationClass::graph) return false;
         if (call.type == OperationClass::compute || call.type == OperationClass::comm) {
-            const auto shape = shapes.find(call.detail);
-            return shape != shapes.end() && shape->second.is_node;
+            const Shape* shape = shapes.find(call.detail);
+            return shape != nullptr && shape->is_node;
         }
         const auto api = apis.find(call.api_id);
         return api != apis.end() && api->second.kind == "graph_launch";
@@ -127,12 +128,15 @@ struct TraceFacts {
         return !step.is_left_out || (step.why_left_out != kResting && step.why_left_out != kNoEnd);
     }
 
+    // None: not known.
+    const Kernel* kernel_of_shape(int64_t id) const {
+        const Shape* shape = shapes.find(id);
+        return shape == nullptr || shape->kernel < 0 ? nullptr : &kernels[static_cast<size_t>(shape->kernel)];
+    }
     // None: not known, or the call is no kernel.
     const Kernel* kernel_of(const Call& call) const {
         if (call.kind != CallKind::operation || call.detail < 0) return nullptr;
-        const auto shape = shapes.find(call.detail);
-        if (shape == shapes.end() || shape->second.kernel < 0) return nullptr;
-        return &kernels[static_cast<size_t>(shape->second.kernel)];
+        return kernel_of_shape(call.detail);
     }
 };
 

@@ -39,9 +39,9 @@ std::optional<int64_t> quantile(std::vector<int64_t>& values, double share) {
     return values[static_cast<size_t>(at)];
 }
 
-class Survey {
+class LatencySurvey {
   public:
-    Survey(TraceFacts& facts, const std::vector<DeviceClock>& clocks)
+    LatencySurvey(TraceFacts& facts, const std::vector<DeviceClock>& clocks)
         : facts_(facts), seen_(facts.gpus.size()), lanes_(facts.lanes.size()), event_ns_(facts.gpus.size()) {
         for (const DeviceClock& clock : clocks)
             for (size_t i = 0; i < facts.gpus.size(); ++i) {
@@ -142,7 +142,7 @@ class Survey {
 
 void survey_latencies(TraceFacts& facts) {
     Timeline timeline(*facts.trace);
-    Survey survey(facts, timeline.clocks());
+    LatencySurvey survey(facts, timeline.clocks());
     ReadAhead<Call> ahead([&](Call& call) { return timeline.next(call); }, facts.reads_ahead);
     Call call;
     ProgressCount read;

@@ -156,18 +156,18 @@ class Tokens {
     }
 
     OfShape of_shape(int64_t id) const {
-        const auto shape = facts_.shapes.find(id);
-        if (shape == facts_.shapes.end() || shape->second.kernel < 0) return {true, mixed(3, id)};
-        const auto index = static_cast<size_t>(shape->second.kernel);
+        const Shape* shape = facts_.shapes.find(id);
+        if (shape == nullptr || shape->kernel < 0) return {true, mixed(3, id)};
+        const auto index = static_cast<size_t>(shape->kernel);
         const KernelFamily family = facts_.kernels[index].facts.family;
         const int64_t name = names_[index];
         return {true,
-                mixed(mixed(name, shape->second.blocks), shape->second.threads_per_block),
+                mixed(mixed(name, shape->blocks), shape->threads_per_block),
                 name,
                 family == KernelFamily::optimizer,
                 family == KernelFamily::comm,
-                purpose_of(shape->second.kernel),
-                shape->second.blocks};
+                purpose_of(shape->kernel),
+                shape->blocks};
     }
 
     const TraceFacts& facts_;

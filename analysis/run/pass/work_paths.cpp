@@ -186,7 +186,10 @@ void WorkPaths::operation(const Call& call, bool before, Moment& host) {
     // What nothing explains is the operation's own, whatever it comes after.
     const int64_t more_ns = std::max<int64_t>(0, start_ns - ready.at_ns);
     ready.front.add(more_ns, more_ns);
-    Moment back = ready;
+    // Of memory that is not pinned: the thread is in the call from the copy's start on.
+    const bool is_waited_for = call.completes || is_long_copy(call);
+    Moment back;
+    if (is_waited_for) back = ready;
     if (call.type == OperationClass::comm && call.group_id != kNotRecorded) {
         if (!before && nodes_.back().arrival.empty()) {
             nodes_.back().arrival = paths_of(ready.front);
@@ -200,8 +203,7 @@ void WorkPaths::operation(const Call& call, bool before, Moment& host) {
     ready.at_ns = end_ns;
     stream.tail = ready;
     stream.waits = {};
-    if (!call.completes && !is_long_copy(call)) return;
-    // A copy from or to memory that is not pinned: the thread is in it from its start on.
+    if (!is_waited_for) return;
     back.front.add(call.exit_ns - start_ns, call.exit_ns - start_ns);
     host.front.at_least(back.front);
     host.at_ns = call.exit_ns;

@@ -16,6 +16,7 @@
 // Calls in order of enter, of one piece. One thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <vector>
@@ -60,6 +61,15 @@ class WorkPaths {
     // The longest ways to one moment, none of which another one implies.
     class Front {
       public:
+        Front() {}  // NOLINT(modernize-use-equals-default): ways that are not there have no values
+        Front(const Front& other) : size_(other.size_) {
+            std::copy(other.begin(), other.end(), ways_.begin());
+        }
+        Front& operator=(const Front& other) {
+            size_ = other.size_;
+            std::copy(other.begin(), other.end(), ways_.begin());
+            return *this;
+        }
         void set(int32_t from) { ways_[0] = {from, 0, 0}, size_ = 1; }
         void add(int64_t own_ns, int64_t firm_ns);
         void at_least(const Front& other);

@@ -31,6 +31,9 @@ void bind(sqlite3_stmt* statement, int parameter, const Value& value) {
     std::visit(Binder{statement, parameter}, value);
 }
 
+// What several metrics read, and what goes through all steps: computed once.
+constexpr const char* kReadByMetrics[] = {"v_step_place", "v_token_place", "v_model_rate", "v_product_rate"};
+
 }  // namespace
 
 RunDb::RunDb(std::filesystem::path place) : made_(std::move(place)) {
@@ -78,10 +81,10 @@ CountedSteps RunDb::derive() {
     CountedSteps basis(raw());
     basis.stand_before_views(made_);
     run_files("derive/");
-    // Several metrics read it, and it sorts all steps.
-    made_.run("CREATE TEMP TABLE v_step_place AS SELECT * FROM main.v_step_place");
+    for (const char* view : kReadByMetrics)
+        made_.run(std::string("CREATE TEMP TABLE ") + view + " AS SELECT * FROM main." + view);
     run_files("metric/");
-    made_.run("DROP TABLE temp.v_step_place");
+    for (const char* view : kReadByMetrics) made_.run(std::string("DROP TABLE temp.") + view);
     CountedSteps::leave_to_views(made_);
     derived_ = true;
     return basis;

@@ -70,7 +70,7 @@ std::vector<IterationKind> kinds_of(const MadeRun& run, const Steps& found) {
 }
 
 Served judged(const MadeRun& run, std::optional<Program> asked = {}) {
-    return find_iterations(run.source(), asked, false);
+    return find_iterations(Surveyed(run.source()).survey(), asked, false);
 }
 
 void hold(const Server& run) {

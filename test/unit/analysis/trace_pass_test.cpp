@@ -94,8 +94,8 @@ TEST_CASE("names, shapes and steps of a trace", "[facts]") {
     const TraceFacts facts = facts_of(made);
     REQUIRE(facts.kernels.size() == 1);
     CHECK(facts.kernels[0].name == "layer");
-    CHECK(facts.shapes.at(1).blocks == 24);
-    CHECK(facts.shapes.at(1).threads_per_block == 32);
+    CHECK(facts.shapes.find(1)->blocks == 24);
+    CHECK(facts.shapes.find(1)->threads_per_block == 32);
     CHECK(facts.gpus.size() == 1);
     CHECK(facts.gpu_of_lane == std::vector<int32_t>{0});
     CHECK(facts.found.source == "gpushim_step");
