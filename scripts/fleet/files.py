@@ -2,6 +2,7 @@
 nothing reads more of a file than its head."""
 import os
 import pathlib
+import re
 from typing import NamedTuple, Optional
 
 MAGIC = b"SQLite format 3\0"
@@ -76,31 +77,53 @@ def looked_at(path):
     return File(str(path), found.st_size, mtime_ns)
 
 
+def is_of_fleet(path):
+    name = path.rpartition("/")[2]
+    return name.endswith((".db", ".summary")) and name != "gpushim.run.db"
+
+
+def summary_of(path):
+    """The place of the summary that stands for this trace."""
+    return f"{path[:-len('.db')]}.summary" if path.endswith(".db") else None
+
+
+def chosen(found, can_be_read):
+    """Traces and summaries among these ({path: File}). A summary stands for the trace beside it if it is not
+    older and can be read."""
+    for path, file in found.items():
+        summary = found.get(summary_of(path))
+        is_older = summary is not None and (summary.mtime_ns or 0) < (file.mtime_ns or 0)
+        if summary is None or is_older or not can_be_read(summary.path):
+            yield file
+
+
 def in_folder(folder):
-    """Traces and summaries below it. A summary stands for the trace beside it if it is not older and can be
-    read."""
+    """Traces and summaries below it."""
     for parent, folders, names in os.walk(folder):
         folders.sort()
-        found = {name: looked_at(pathlib.Path(parent, name)) for name in sorted(names)
-                 if name.endswith((".db", ".summary")) and name != "gpushim.run.db"}
-        for name, file in found.items():
-            summary = found.get(f"{name[:-len('.db')]}.summary") if name.endswith(".db") else None
-            is_older = summary is not None and (summary.mtime_ns or 0) < (file.mtime_ns or 0)
-            if summary is None or is_older or not is_summary(summary.path):
-                yield file
+        found = [looked_at(pathlib.Path(parent, name)) for name in sorted(names) if is_of_fleet(name)]
+        yield from chosen({file.path: file for file in found}, is_summary)
 
 
-def listed(words):
-    """All files that these words mean: a file, a folder, or @FILE with a word on each line. A file that is
-    named and not there is in the list, too. By path, each once."""
-    found = {}
+def words_of(words):
+    """With the lines of each @FILE in its place."""
     for word in words:
         if word.startswith("@"):
             lines = pathlib.Path(word[1:]).read_text(encoding="utf-8").splitlines()
-            more = listed([line.strip() for line in lines if line.strip()])
-        elif os.path.isdir(word):
-            more = in_folder(os.path.abspath(word))
+            yield from words_of([line.strip() for line in lines if line.strip()])
         else:
-            more = [looked_at(os.path.abspath(word))]
+            yield word
+
+
+def is_uri(word):
+    return re.match(r"[a-z][a-z0-9+.-]+:/", word) is not None
+
+
+def listed(words):
+    """All files that these words mean: a file or a folder. A file that is named and not there is in the list,
+    too. By path, each once."""
+    found = {}
+    for word in words:
+        more = in_folder(os.path.abspath(word)) if os.path.isdir(word) else [looked_at(os.path.abspath(word))]
         found.update((file.path, file) for file in more)
     return [found[path] for path in sorted(found)]

@@ -3,8 +3,9 @@ executors; never throws for what a file or a machine is like, but says it in the
 
     reduced                                     its summary is there
     missing, empty, cut, newer, older, damaged, no figure is of this file, and `why` says why
-    not_ours, no_binary, other_version, not_written
+    not_ours, no_binary, other_version, not_written, and of a file behind a URI still_written, too_large
 """
+import contextlib
 import functools
 import hashlib
 import os
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from fleet import files
 
 LIMIT_S = 3600
+UNFINISHED = ".unfinished"  # how files are called that an executor may leave
 RANK_FACTS = """
 SELECT r.rank_id, r.rank, r.world_size, r.host, r.uuid, r.started_real_ns, r.last_ns - r.first_ns,
   (SELECT value FROM run WHERE key = 'run_key'), r.executable, r.produced, r.dropped + r.unknown,
@@ -62,8 +64,15 @@ def state_of(said):
     return "not_written" if any(word in said for word in writes) else "damaged"
 
 
-def summarised(file, tools):
-    """(state, why, place)"""
+def name_file(summary, path):
+    """What it was made of, which is no longer where it was."""
+    with contextlib.closing(sqlite3.connect(summary)) as base:
+        base.execute("UPDATE raw_file SET path = ?", (path,))
+        base.commit()
+
+
+def summarised(file, tools, at):
+    """(state, why, place) of the trace whose bytes are there."""
     version = version_of(tools.program)
     if version is None:
         return "no_binary", f"{socket.gethostname()} cannot run {tools.program}", None
@@ -72,11 +81,16 @@ def summarised(file, tools):
     place = place_of(file, tools.folder)
     if place.exists():
         return "reduced", None, str(place)
-    done = subprocess.run([tools.program, "analyze", "--rank-summary", "-o", str(place), file.path],
+    is_fetched = str(at) != file.path
+    made = place.with_suffix(f".{os.getpid()}.made{UNFINISHED}") if is_fetched else place
+    done = subprocess.run([tools.program, "analyze", "--rank-summary", "-o", str(made), str(at)],
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                           text=True, errors="replace", check=False, timeout=LIMIT_S,
                           env={**os.environ, "GPUSHIM_RECOVER": "own", "NO_COLOR": "1"})
-    said = " ".join(done.stderr.split())[:500]
+    said = " ".join(done.stderr.replace(str(at), file.path).split())[:500]
+    if is_fetched and made.exists():
+        name_file(made, file.path)
+        made.rename(place)
     if place.exists():
         return "reduced", said or None, str(place)
     return state_of(said), said or f"gpushim ended with {done.returncode}", None
@@ -95,24 +109,47 @@ def facts_of(place):
         base.close()
 
 
-def kind_of(file):
+def kind_of(place):
     try:
-        return files.kind_of_file(file.path)
+        return files.kind_of_file(place)
     except FileNotFoundError:
         return files.Kind("missing", "in the list, and not there")
     except OSError as error:
         return files.Kind("damaged", error.strerror)
 
 
-def reduced(file, tools):
-    """A row for the manifest."""
-    kind, place = kind_of(file), None
+def row(file, state, why, summary=None, ranks=(), contradictions=(), with_rows=()):
+    """Of the manifest."""
+    return {"path": file.path, "bytes": file.bytes, "mtime_ns": file.mtime_ns, "state": state, "why": why,
+            "summary": summary, "by": socket.gethostname(), "ranks": list(ranks),
+            "contradictions": list(contradictions), "tables": list(with_rows)}
+
+
+def fetched(file, content, tools):
+    """The same of a file that is not here but for its bytes. A summary is kept among those made here."""
+    here = place_of(file, tools.folder).with_suffix(f".{os.getpid()}{UNFINISHED}")
+    try:
+        here.write_bytes(content)
+        if files.is_summary(here):
+            here = here.rename(place_of(file, tools.folder))
+        return reduced(file, tools, here)
+    except OSError as error:
+        return row(file, "not_written", f"{here}: {error.strerror}")
+    finally:
+        if here.suffix == UNFINISHED:
+            here.unlink(missing_ok=True)
+
+
+def reduced(file, tools, at=None):
+    """A row for the manifest. `at`: where the file's bytes are, if not where the file is."""
+    at = at or file.path
+    kind, place = kind_of(at), None
     state, why = kind
     if kind.name == "summary":
-        state, why, place = "reduced", None, file.path
+        state, why, place = "reduced", None, str(at)
     elif kind.name == "trace":
         try:
-            state, why, place = summarised(file, tools)
+            state, why, place = summarised(file, tools, at)
         except subprocess.TimeoutExpired:
             state, why = "damaged", f"took longer than {LIMIT_S} s"
     ranks, contradictions, with_rows = [], [], []
@@ -121,6 +158,4 @@ def reduced(file, tools):
             ranks, contradictions, with_rows = facts_of(place)
         except sqlite3.Error as error:
             state, why, place = "damaged", f"{place}: {error}", None
-    return {"path": file.path, "bytes": file.bytes, "mtime_ns": file.mtime_ns, "state": state, "why": why,
-            "summary": place, "by": socket.gethostname(), "ranks": ranks, "contradictions": contradictions,
-            "tables": with_rows}
+    return row(file, state, why, place, ranks, contradictions, with_rows)

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sqlite3
@@ -20,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
 GPUSHIM = str(BUILD / "gpushim")
 sys.path.insert(0, str(ROOT / "scripts"))
-from fleet import engine, questions  # pylint: disable=wrong-import-position
+from fleet import engine, questions, reduce, remote  # pylint: disable=wrong-import-position
 READ = types.ModuleType("fleet_read")
 READ.__file__ = str(ROOT / "scripts/fleet/read")
 exec(compile(pathlib.Path(READ.__file__).read_text(encoding="utf-8"), READ.__file__, "exec"), READ.__dict__)
@@ -167,6 +168,39 @@ class OfOneFixture(unittest.TestCase):
         self.assertEqual((written, sorted(runs)), ([], ["job-0", "job-1"]))
         after = {path: path.stat().st_mtime_ns for path in self.out.glob("table=metric/*/*/*.parquet")}
         self.assertEqual(after, before)
+
+    def test_files_behind_uris_are_read_as_those_of_a_folder(self):
+        out = self.folder / "by_uri"
+        read(self.spark, out, [word.as_uri() for word in self.words])
+
+        def plain(rows):
+            return {table: sorted(re.sub("file:/(//)?", "/", repr(row)) for row in of)
+                    for table, of in rows.items()}
+
+        self.assertEqual(plain(all_rows(out)), plain(all_rows(self.out)))
+        self.assertEqual([place.suffix for place in (out / "summaries").iterdir()
+                          if place.suffix != ".summary"], [])
+        written, _, runs = read(self.spark, out, [word.as_uri() for word in self.words])
+        self.assertEqual((written, sorted(runs)), ([], ["job-0", "job-1"]))
+
+    def test_what_is_not_fetched_is_told_and_a_trace_stands_in_for_its_summary(self):
+        place = self.folder / "behind"
+        (place / "summaries").mkdir(parents=True)
+        for name in ("whole", "running", "large", "older"):
+            shutil.copy(self.folder / "job-0/0.db", place / f"{name}.db")
+        (place / "running.db-wal").write_bytes(b"rows that are not in the trace yet")
+        with open(place / "large.db", "ab") as large:
+            large.truncate(remote.MOST_BYTES + 1)
+        shutil.copy(self.folder / "alone.0", place / "older.summary")
+        with contextlib.closing(sqlite3.connect(place / "older.summary")) as base:
+            base.execute("PRAGMA user_version = 1")
+        found, rows, beside = remote.listed(self.spark, [place.as_uri(), (place / "gone.db").as_uri()])
+        tools = reduce.Tools(GPUSHIM, reduce.version_of(GPUSHIM), str(place / "summaries"))
+        rows += remote.reduced(self.spark, found, tools, beside)
+        states = {row["path"].rpartition("/")[2]: row["state"] for row in rows}
+        self.assertEqual(states, {"whole.db": "reduced", "running.db": "still_written",
+                                  "large.db": "too_large", "gone.db": "missing",
+                                  "older.summary": "older", "older.db": "reduced"})
 
     def test_an_executor_that_is_killed_changes_nothing(self):
         """Read again, all of it, while an executor goes: the same rows."""
