@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <cstring>
 
@@ -11,6 +10,7 @@
 #include "host_gap.h"
 #include "recorder.h"
 #include "ring_folder.h"
+#include "ring_memory.h"
 #include "test_clock.h"
 
 namespace gpushim::shim {
@@ -56,51 +56,11 @@ bool ring_path(char (&path)[kPathBytes + kRingNameBytes], uint64_t id) {
     return true;
 }
 
-void* prefaulted(void* memory, size_t bytes) {
-    if (memory == MAP_FAILED) return nullptr;
-    // Without MADV_POPULATE_WRITE (Linux before 5.14) the first calls take the faults. EFAULT: there is
-    // nothing behind a page after all, and a store into it would be a SIGBUS.
-    const bool is_empty = madvise(memory, bytes, MADV_POPULATE_WRITE) != 0 && errno == EFAULT;
-    if (!is_empty || !kept(Protection::allocated_rings)) return memory;
-    munmap(memory, bytes);
-    return nullptr;
-}
-
-void* private_memory(size_t bytes) {
-    return prefaulted(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
-                      bytes);
-}
-
-// Beyond its limit the kernel does not only refuse: it sends a signal that ends the program.
-bool file_may_have(size_t bytes) {
-    rlimit most;
-    return getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes <= most.rlim_cur;
-}
-
-// Raw system calls: the C library's are cancellation points, and a launch is none.
-void* file_memory(uint64_t id, size_t bytes) {
-    if (kept(Protection::file_size_limit) && !file_may_have(bytes)) return nullptr;
-    char path[kPathBytes + kRingNameBytes];
-    ring_path(path, id);
-    const long file =
-        syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (file < 0) return nullptr;
-    const int descriptor = static_cast<int>(file);
-    // Allocated, not sparse: a full tmpfs is an error here instead of a SIGBUS in the program's thread.
-    void* memory = MAP_FAILED;
-    const long made_large = kept(Protection::allocated_rings)
-                                ? syscall(SYS_fallocate, descriptor, 0, 0L, static_cast<long>(bytes))
-                                : syscall(SYS_ftruncate, descriptor, static_cast<long>(bytes));
-    if (made_large == 0) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    syscall(SYS_close, descriptor);
-    memory = prefaulted(memory, bytes);
-    if (memory == nullptr) syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-    return memory;
-}
-
 RingHeader* make_header(uint64_t id, uint32_t slot_count) {
     const size_t bytes = slot_count == 0 ? kSlotsOffset : bytes_of(slot_count);
-    void* memory = registry.settings.folder != nullptr ? file_memory(id, bytes) : private_memory(bytes);
+    char path[kPathBytes + kRingNameBytes];
+    void* memory = registry.settings.folder != nullptr && ring_path(path, id) ? file_memory(path, bytes)
+                                                                              : private_memory(bytes);
     if (memory == nullptr) return nullptr;
     auto* header = static_cast<RingHeader*>(memory);
     const RingSettings& settings = registry.settings;

@@ -34,6 +34,91 @@ class Descriptors(LifecycleCase):
         self.assertEqual(self.copies(), 2 * COPIES)
 
 
+class NewRings(preload.PreloadCase):
+    """A thread that has no ring yet makes one, with a descriptor of the program's table for that moment."""
+    PROGRAM = """
+    #include <cuda.h>
+    #include <pthread.h>
+    #include <stdio.h>
+    static CUcontext context;
+    static CUfunction function;
+    static pthread_barrier_t all;
+    static void* launches(void* unused) {
+        long failed = cuCtxSetCurrent(context);
+        for (int i = 0; i < 10; ++i) failed += cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0);
+        pthread_barrier_wait(&all);  /* none leaves its ring to another */
+        return (void)unused, (void*)failed;
+    }
+    int main(void) {
+        CUmodule module;
+        pthread_t thread[8];
+        void* failed[8];
+        int bad = 0;
+        pthread_barrier_init(&all, 0, 8);
+        if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0) || cuModuleLoadData(&module, "an image") ||
+            cuModuleGetFunction(&function, module, "kernel__100ns"))
+            return 1;
+        for (int i = 0; i < 8; ++i) pthread_create(&thread[i], 0, launches, 0);
+        for (int i = 0; i < 8; ++i) pthread_join(thread[i], &failed[i]), bad += failed[i] != 0;
+        return bad;
+    }
+    """
+    # The program closes the number of every second new ring and has a file of its own under it at once.
+    TAKING = """
+    #include <dlfcn.h>
+    #include <fcntl.h>
+    #include <stdio.h>
+    #include <string.h>
+    #include <sys/prctl.h>
+    #include <sys/stat.h>
+    #include <sys/syscall.h>
+    #define syscall of_libc  // whose declaration has no number of words
+    #include <unistd.h>
+    #undef syscall
+    static struct { int number; ino_t file; } mine[64];
+    static int taken;
+    static void take(int number) {
+        struct stat facts;
+        char name[32];
+        const int nth = __atomic_fetch_add(&taken, 1, __ATOMIC_SEQ_CST);
+        snprintf(name, sizeof name, "mine.%d", nth);
+        const int file = open(name, O_RDWR | O_CREAT, 0600);
+        dup2(file, number);
+        close(file);
+        if (write(number, "mine", 4) != 4 || fstat(number, &facts)) _exit(70);
+        mine[nth].file = facts.st_ino;
+        mine[nth].number = number;
+    }
+    long syscall(long number, long a, long b, long c, long d, long e, long f) {
+        static __thread int calls;
+        char name[16] = "";
+        const long got = ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(number, a, b, c, d, e, f);
+        if (number != SYS_openat || got < 0 || !strstr((const char*)b, "/ring-")) return got;
+        prctl(PR_GET_NAME, name);
+        if (strncmp(name, "gpushim", 7) && calls++ % 2 == 0) take(got);
+        return got;
+    }
+    __attribute__((destructor)) static void look(void) {
+        struct stat facts;
+        for (int i = 0; i < taken; ++i)
+            if (fstat(mine[i].number, &facts) || facts.st_ino != mine[i].file) _exit(71);
+        printf("taken: %d\\n", taken);
+        fflush(stdout);
+    }
+    """
+
+    def test_what_the_program_has_under_their_number_is_left_alone(self):
+        program = preload.compiled(self.PROGRAM, self.folder / "program")
+        taking = preload.compiled(self.TAKING, self.folder / "taking.so", "-shared", "-fPIC")
+        done = self.traced([program], **preload.QUICK, LD_PRELOAD=f"{preload.SHIM}:{taking}")
+        files = list(self.folder.glob("mine.*"))
+        self.assertGreater(len(files), 2)
+        self.assertEqual(done.stdout, f"taken: {len(files)}\n")
+        self.assertEqual({path.read_bytes() for path in files}, {b"mine"})
+        self.assertEqual(preload.launches(self.the_trace())["kernel__100ns"], 80)
+        self.assertEqual(preload.ledger(self.the_trace())["dropped"], 0)
+
+
 class SharedDescriptors(LifecycleCase):
     """Where the kernel gives the writer no table of its own."""
     in_memory = False

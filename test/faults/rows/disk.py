@@ -129,6 +129,7 @@ def the_power_goes_in_a_short_life(scene):
 
 D8 = Row("D8", "the program closes our descriptors")
 D8.proven_by([C], "test_own_files.Descriptors.test_a_program_that_closes_everything",
+             "test_own_files.NewRings.test_what_the_program_has_under_their_number_is_left_alone",
              "test_own_files.SharedDescriptors.test_not_a_byte_at_the_end_either",
              "test_own_files.SharedDescriptors.test_not_a_byte_in_the_programs_files",
              "test_own_files.SharedDescriptors."
