@@ -42,7 +42,7 @@ def listed(spark, uris):
     for uri in uris:
         found = below(spark, uri)
         ours = {path: file for path, file in found.items() if files.is_of_fleet(path)}
-        is_file = len(found) == 1 and not ours
+        is_file = {path.rpartition("/")[2] for path in found} == {uri.rpartition("/")[2]}
         beside.update((files.summary_of(path), file) for path, file in ours.items())
         for file in files.chosen(found if is_file else ours, lambda summary: True):
             why = why_not(file, found)
