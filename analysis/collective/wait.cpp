@@ -33,13 +33,15 @@ Ends ends_of(const CollectiveInstance& instance, std::span<const int64_t> offset
     return ends;
 }
 
-// How long `waits` ran before `other` had begun.
+// How long `waits` ran before `other` had begun. A sender that was done by then left its bytes in a buffer,
+// and waited for nobody.
 std::optional<int64_t> edge_wait_ns(const RankPart* waits, const RankPart* other,
-                                    std::optional<std::span<const int64_t>> offset_ns) {
+                                    std::optional<std::span<const int64_t>> offset_ns, bool sends) {
     if (!offset_ns || !waits || !other || !waits->device || !other->device) return {};
     const Interval own = aligned(*waits, *offset_ns);
-    const int64_t until_ns = std::min(own.end_ns, aligned(*other, *offset_ns).start_ns);
-    return std::max<int64_t>(0, until_ns - own.start_ns);
+    const int64_t begins_ns = aligned(*other, *offset_ns).start_ns;
+    if (sends && own.end_ns <= begins_ns) return 0;
+    return std::max<int64_t>(0, std::min(own.end_ns, begins_ns) - own.start_ns);
 }
 
 const RankPart* part_of(const CollectiveInstance& instance, int rank) {
@@ -106,13 +108,16 @@ std::optional<int64_t> best_decile_ns(std::vector<int64_t> durations_ns) {
 std::vector<WaitEdge> wait_edges(const CollectiveInstance& instance,
                                  std::optional<std::span<const int64_t>> offset_ns) {
     std::vector<WaitEdge> edges;
-    const auto edge = [&](int waits, int for_rank) {
-        edges.push_back({waits, for_rank,
-                         edge_wait_ns(part_of(instance, waits), part_of(instance, for_rank), offset_ns)});
+    const auto edge = [&](int waits, int for_rank, bool sends = false) {
+        edges.push_back(
+            {waits, for_rank,
+             edge_wait_ns(part_of(instance, waits), part_of(instance, for_rank), offset_ns, sends)});
     };
     const WaitDirection direction = facts_of(instance.op).direction;
-    if (direction == WaitDirection::pair && instance.root != instance.destination)
+    if (direction == WaitDirection::pair && instance.root != instance.destination) {
         edge(instance.destination, instance.root);
+        edge(instance.root, instance.destination, true);
+    }
     if (direction != WaitDirection::from_root && direction != WaitDirection::to_root) return edges;
     for (const RankPart& part : instance.parts) {
         if (part.rank == instance.root) continue;

@@ -17,17 +17,32 @@ constexpr double kBucketBytes = 25e6;  // as PyTorch's DDP makes them: the last 
 // Forward takes half as long as backward, and an optimizer follows.
 constexpr double kBackwardOfCompute = 0.6;
 
-// None of its collectives was seen on all of their ranks, so what of that time is waiting is not known: at
-// most all of it can go.
-std::optional<Finding> undivided(const Situation& run, const Exposed& exposed) {
-    Query missing = run.ask("SELECT 1 FROM v_unknown_wait WHERE why LIKE 'of %'");
-    const bool ranks_are_missing = missing.step();
+// "8.00 ms of a step"
+std::string length_text(const Situation& run, double ns) { return duration_text(ns) + " of a " + run.per(); }
+
+std::string who_text(const Situation& run) {
+    return run.gpus() > 1 ? "GPUs only communicate for up to " : "the GPU only communicates for ";
+}
+
+std::string parts_text(const Exposed& exposed) {
+    return ": transfers " + duration_text(exposed.transfer_ns) + ", waiting for other ranks " +
+           duration_text(exposed.wait_ns);
+}
+
+// No collective of it has a transfer of its own: it sends messages, of which at most all can be hidden; or
+// none was seen on all of their ranks, so what of that time is waiting is not known.
+std::optional<Finding> without_kinds(const Situation& run, const Exposed& exposed) {
+    Query unknown = run.ask("SELECT why, why LIKE 'of %' FROM v_unknown_wait ORDER BY 2 DESC LIMIT 1");
+    const bool is_unknown = unknown.step();
+    const bool ranks_are_missing = is_unknown && unknown.number(1) != 0;
     Finding found;
-    found.title =
-        (run.gpus() > 1 ? "GPUs only communicate for up to " : "the GPU only communicates for ") +
-        duration_text(exposed.transfer_ns) + " of a " + run.per() +
-        "; how much of that is waiting for other ranks is not known, for " +
-        (ranks_are_missing ? "these are not in this run" : "its collectives are known by their names only");
+    if (is_unknown)
+        found.title = who_text(run) + length_text(run, exposed.transfer_ns) +
+                      "; how much of that is waiting for other ranks is not known, for " +
+                      (ranks_are_missing ? "these are not in this run" : unknown.text(0));
+    else
+        found.title =
+            who_text(run) + length_text(run, exposed.transfer_ns + exposed.wait_ns) + parts_text(exposed);
     found.try_it = ranks_are_missing ? run.advice({"exposed_communication.alone", "exposed_communication"})
                                      : run.advice({"exposed_communication"});
     found.gain = less_exposed(run, 0, 1);
@@ -49,13 +64,12 @@ std::optional<Finding> look(const Situation& run) {
             reductions.push_back(&kind);
         }
     if (exposed.transfer_ns <= 0) return {};
-    if (traffic.kinds.empty()) return undivided(run, exposed);
+    if (traffic.kinds.empty()) return without_kinds(run, exposed);
     if (bytes <= 0) return {};
     const double last_bucket = std::min(1.0, kBucketBytes / bytes);
     Finding found;
-    found.title = "the GPU only communicates for " + duration_text(exposed.transfer_ns + exposed.wait_ns) +
-                  " of a " + run.per() + ": transfers " + duration_text(exposed.transfer_ns) +
-                  ", waiting for other ranks " + duration_text(exposed.wait_ns);
+    found.title = "the GPU only communicates for " + length_text(run, exposed.transfer_ns + exposed.wait_ns) +
+                  parts_text(exposed);
     found.try_it = run.advice({"exposed_communication"});
     found.gain = transfers_hidden(run, needed_share(run, traffic), kBackwardOfCompute, last_bucket);
     found.confidence = 0.6;  // activations of tensor parallelism cannot be hidden like this

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "collective_run.h"
 
@@ -48,11 +49,13 @@ void Collectives::match() {
     all.step_shifts = find_step_shifts(all);
     for (const RunCommunicator& comm : all.communicators) impl_->take_waits(comm);
     for (auto& [rank, waits] : impl_->waits)
-        std::sort(waits.begin(), waits.end(),
-                  [](const LaunchWait& a, const LaunchWait& b) { return a.enter_ns < b.enter_ns; });
+        std::sort(waits.begin(), waits.end(), [](const LaunchWait& a, const LaunchWait& b) {
+            return std::pair(a.enter_ns, -a.wait_ns) < std::pair(b.enter_ns, -b.wait_ns);
+        });
 }
 
-// The wait lies at the beginning: where there are several kernels, the first ones have it.
+// The wait lies at the beginning: where there are several kernels, the first ones have it. Of messages that
+// share a kernel the one that waited longest says how long the kernel did: it is asked for first.
 void Collectives::Impl::take_waits(const RunCommunicator& comm) {
     const auto error_ns = clock_error_ns(comm, all.clocks);
     for (const CollectiveInstance& instance : comm.instances) {

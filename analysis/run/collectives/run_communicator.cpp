@@ -57,12 +57,29 @@ bool is_worth_telling(const CollectiveMismatch& one) {
     return one.kind != CollectiveMismatch::Kind::replays || (one.value != 0 && one.other_value != 0);
 }
 
+// That an end of a message waited for less than the clocks may be off is known where that is little beside
+// its own time: it did not wait.
+std::optional<int64_t> shown_wait_ns(const CollectiveInstance& instance, const RankPart& part,
+                                     int64_t wait_ns, int64_t error_ns) {
+    constexpr int64_t kLittle = 10;  // of its time, a tenth
+    if (wait_ns > error_ns) return wait_ns;
+    const bool is_known = is_point_to_point(instance.op) && part.device->length_ns() >= kLittle * error_ns;
+    return is_known ? std::optional<int64_t>(0) : std::nullopt;
+}
+
 void take_edges(const CollectiveInstance& instance, std::span<const int64_t> offsets, int64_t error_ns,
                 InstanceTimes& times) {
     for (const WaitEdge& edge : wait_edges(instance, offsets))
-        for (size_t i = 0; i < instance.parts.size(); ++i)
-            if (instance.parts[i].rank == edge.waits && edge.wait_ns && *edge.wait_ns > error_ns)
-                times.wait_ns[i] = std::max(times.wait_ns[i].value_or(0), *edge.wait_ns);
+        for (size_t i = 0; i < instance.parts.size(); ++i) {
+            if (instance.parts[i].rank != edge.waits || !edge.wait_ns) continue;
+            const auto wait_ns = shown_wait_ns(instance, instance.parts[i], *edge.wait_ns, error_ns);
+            if (wait_ns) times.wait_ns[i] = std::max(times.wait_ns[i].value_or(0), *wait_ns);
+        }
+}
+
+// A kernel of several messages waits for the other end of each.
+bool waits_along_edges(const CollectiveInstance& instance) {
+    return is_point_to_point(instance.op) || (!is_barrier_like(instance.op) && !instance.shares_kernel);
 }
 
 // The shortest is too short where a rank was done before the last one had come to its end: in a ring that
@@ -146,7 +163,7 @@ InstanceTimes times_of(const RunCommunicator& comm, const CollectiveInstance& in
         times.transfer_ns = wait->transfer_ns;
         times.by = wait->by;
         for (size_t i = 0; i < wait->ranks.size(); ++i) times.wait_ns[i] = wait->ranks[i].wait_ns;
-    } else if (!is_barrier_like(instance.op) && !instance.shares_kernel && !instance.aborted && error_ns) {
+    } else if (waits_along_edges(instance) && !instance.aborted && error_ns) {
         std::vector<int64_t> place;
         if (const auto offsets = clock_offsets(comm, clocks, instance, place))
             take_edges(instance, *offsets, *error_ns, times);

@@ -111,10 +111,29 @@ TEST_CASE("directed operations wait along edges", "[collective]") {
     CollectiveInstance send = instance(CollectiveOp::send, {{5, 12}, {0, 12}}, 2, 0);
     send.destination = 1;
     edges = wait_edges(send, std::span(aligned));
-    REQUIRE(edges.size() == 1);
+    REQUIRE(edges.size() == 2);
     CHECK(edges[0].waits == 1);
     CHECK(edges[0].wait_ns == 5);
+    CHECK(edges[1].wait_ns == 0);
     CHECK(wait_edges(instance(kReduce, spans), std::span(aligned)).empty());
+}
+
+//  time     0   4     10 12
+//  send     ████████████          waits until the other end begins
+//  recv         ────████          …
+//  send     ████                  or was done by then: its bytes lay in a buffer
+TEST_CASE("a sender waits for its receiver, too", "[collective]") {
+    const std::vector<int64_t> aligned = {0, 0};
+    CollectiveInstance send = instance(CollectiveOp::send, {{0, 12}, {10, 12}}, 2, 0);
+    send.destination = 1;
+    auto edges = wait_edges(send, std::span(aligned));
+    CHECK(edges[0].wait_ns == 0);
+    CHECK(edges[1].waits == 0);
+    CHECK(edges[1].for_rank == 1);
+    CHECK(edges[1].wait_ns == 10);
+    CollectiveInstance left = instance(CollectiveOp::send, {{0, 4}, {10, 12}}, 2, 0);
+    left.destination = 1;
+    CHECK(wait_edges(left, std::span(aligned))[1].wait_ns == 0);
 }
 
 }  // namespace collective_wait_test

@@ -256,6 +256,29 @@ TEST_CASE("gradients in 32 bits of a model in 16 are too wide", "[rule][rule_col
         is_ramped("wide_gradients", [&](double share) { return made("fp16", 25'000'000, of_step(share)); }));
 }
 
+// Between hosts whose clocks cannot be compared nobody knows whether a message is under way or awaited.
+TEST_CASE("of messages transfers and waits are told apart where both ends are known",
+          "[rule][rule_collectives]") {
+    const auto title = [](const Value& wait_ns) {
+        RunRows run = two_ranks(8 * kMs, 0);
+        for (const int64_t rank : {0, 1})
+            run.add("collective_instance", {{"instance", int64_t{0}},
+                                            {"rank_id", rank},
+                                            {"op", "send"},
+                                            {"ranks", int64_t{2}},
+                                            {"parts", int64_t{2}},
+                                            {"own_ns", 8 * kMs},
+                                            {"wait_ns", wait_ns}});
+        return run.look("exposed_communication").value().title;
+    };
+    CHECK(
+        title(int64_t{0}) ==
+        "GPUs only communicate for up to 8.00 ms of a step: transfers 8.00 ms, waiting for other ranks 0 ns");
+    CHECK(
+        title(nullptr).find("is not known, for it is not known when the other ends of its messages began") !=
+        std::string::npos);
+}
+
 // The step is as long as one of them makes it, which may be another than has most transfers.
 TEST_CASE("of several GPUs' transfers those of one are not said to be of the GPU",
           "[rule][rule_collectives]") {

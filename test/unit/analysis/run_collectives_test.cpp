@@ -257,6 +257,28 @@ TEST_CASE("a receiver waits for its sender, where clocks can be compared", "[run
     CHECK(made(20)->ask("SELECT wait_ns FROM collective_instance ORDER BY rank_id") == "- | -");
 }
 
+//  rank 0  100[send, recv             ]1600     in one kernel, which waited for the other's: a pipeline's
+//  bubble rank 1                 1000[       ]1600
+TEST_CASE("a kernel of several messages waits for the other end of each", "[run_collectives]") {
+    Ranks ranks(2);
+    for (int rank = 0; rank < 2; ++rank) {
+        NcclCall call;
+        call.group = 7;
+        call.kernel = false;
+        call.peer = 1 - rank;
+        call.api = "ncclSend";
+        ranks[rank].nccl(50, 0, 0, call);
+        call.api = "ncclRecv";
+        ranks[rank].nccl(60, 0, 0, call);
+        ranks[rank].launch(80, kAllReduceShape, 2, "7");
+        ranks[rank].device(80, rank == 0 ? 100 : 1000, 1600);
+        ranks[rank].facts.clock_error_ns = 5;
+    }
+    const Collectives& all = ranks.match();
+    CHECK(all.wait_of(0, 80) == 900);
+    CHECK(all.wait_of(1, 80) == 0);
+}
+
 TEST_CASE("kernels that are collectives by name are instances of their own", "[run_collectives]") {
     Ranks ranks(1, -1);
     ranks[0].steps(1, 0, 1000);

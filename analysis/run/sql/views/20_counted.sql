@@ -100,11 +100,13 @@ SELECT u.gpu_id,
   CASE WHEN o.ranks IS NOT NULL
        THEN 'of ' || o.ranks || ' ranks ' || o.seen || CASE WHEN o.seen = 1 THEN ' is' ELSE ' are' END
             || ' in this run: how long it waited for the others is not known'
+       WHEN o.messages = 1 THEN 'it is not known when the other ends of its messages began'
        ELSE 'its collectives are known by their names only' END AS why
 FROM gpu u JOIN (
     SELECT c.rank_id, CAST(sum(c.own_ns) AS DOUBLE) AS all_ns,
-      sum(CASE WHEN c.custom = 1 OR c.ranks IS NULL OR c.parts < c.ranks THEN c.own_ns ELSE 0 END)
-        AS unknown_ns,
+      sum(CASE WHEN c.custom = 1 OR c.ranks IS NULL OR c.parts < c.ranks
+                 OR (c.op = 'send' AND c.wait_ns IS NULL) THEN c.own_ns ELSE 0 END) AS unknown_ns,
+      max(c.op = 'send' AND c.parts = c.ranks AND c.wait_ns IS NULL) AS messages,
       max(CASE WHEN c.parts < c.ranks THEN c.ranks END) AS ranks,
       max(CASE WHEN c.parts < c.ranks THEN c.parts END) AS seen
     FROM collective_instance c WHERE c.own_ns IS NOT NULL GROUP BY c.rank_id) o ON o.rank_id = u.rank_id
