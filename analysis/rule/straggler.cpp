@@ -66,18 +66,20 @@ std::optional<Straggler> of_whole_run(const Situation& run) {
     return found;
 }
 
-// A rank that held the others back in part of the run: over the whole run it may save little.
+// A rank that held the others back in part of the run: over the whole run it may save little. A mean of the
+// steps in which ranks could be compared: of no others is it known.
 std::optional<Straggler> of_a_while(const Situation& run) {
     Query row = run.ask(
-        "SELECT w.rowid, w.comm, w.comm_rank, sum(w.saved_ns) OVER (PARTITION BY w.comm, w.comm_rank) AS "
-        "saved,"
-        " w.first_step, w.last_step FROM straggler_window w ORDER BY saved DESC, w.saved_ns DESC LIMIT 1");
+        "SELECT w.rowid, w.comm, w.comm_rank,"
+        " sum(w.saved_ns) OVER (PARTITION BY w.comm, w.comm_rank) * 1.0 / s.steps AS saved,"
+        " w.first_step, w.last_step FROM straggler_window w JOIN skew s USING (comm) WHERE s.steps > 0"
+        " ORDER BY saved DESC, w.saved_ns DESC LIMIT 1");
     if (!row.step()) return {};
     Straggler found;
     found.evidence = {{"straggler_window", row.number(0)}};
     found.comm = row.text(1);
     found.comm_rank = row.number(2);
-    const int64_t most_ns = std::llround(run.counted(row.real(3)));
+    const int64_t most_ns = std::llround(row.real(3));
     found.saved = {most_ns, {}, most_ns};
     found.when = ", most in steps " + std::to_string(row.number(4)) + " to " + std::to_string(row.number(5));
     return found;
