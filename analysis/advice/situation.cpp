@@ -11,7 +11,7 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
       given_(given),
       basis_(std::move(basis)),
       what_if_(basis_),
-      usual_input_ns_(what_if_.usual_ns(kInputCauses)),
+      usual_input_ns_(what_if_.usual_by_rank_ns(kInputCauses)),
       ecosystem_(ecosystem_of(run)),
       serving_(run),
       unlike_sample_(gpushim::analysis::unlike_sample(run)) {
@@ -79,7 +79,9 @@ double Situation::counted(double whole_run) const {
 
 double Situation::input_ns(const GpuInStep& gpu) const {
     constexpr Causes kFollowed = {"input_cpu", "input_wait"};
-    return gpu.idle_ns({"input_loading"}) + std::min(kUnusual * usual_input_ns_, gpu.idle_ns(kFollowed));
+    const auto usual = usual_input_ns_.find(gpu.rank_id);
+    const double most_ns = usual == usual_input_ns_.end() ? 0 : kUnusual * usual->second;
+    return gpu.idle_ns({"input_loading"}) + std::min(most_ns, gpu.idle_ns(kFollowed));
 }
 
 double Situation::more_than_input_ns(const GpuInStep& gpu) const {

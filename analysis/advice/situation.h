@@ -94,7 +94,8 @@ class Situation {
     Given given_;
     CountedSteps basis_;
     WhatIf what_if_;
-    double usual_input_ns_;  // rules ask for it in every step: once, because all steps say it
+    // By rank. Rules ask for it in every step: once, because all steps say it.
+    std::map<int64_t, double> usual_input_ns_;
     Ecosystem ecosystem_;
     Serving serving_;
     std::optional<UnlikeSample> unlike_sample_;

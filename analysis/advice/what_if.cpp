@@ -1,6 +1,7 @@
 #include "what_if.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -25,12 +26,28 @@ Gain idle_of(const GpuInStep& gpu, Causes causes, int64_t left_ns, double left_s
     return gone;
 }
 
+double middle_of(std::vector<double>& all) {
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return *middle;
+}
+
 double worked_ns(const GpuInStep& gpu) { return static_cast<double>(gpu.busy_ns - gpu.waiting_ns); }
 
+// Of the GPUs of which the most is known: spans or slices < steps. What a rank without steps did, a slice of
+// the run, is no part of another's step.
+std::set<int64_t> gpus_like(const CountedSteps& basis, const std::string& word) {
+    std::set<int64_t> gpus;
+    for (const GpuTotal& total : basis.totals())
+        if (word != "steps" || total.basis == word) gpus.insert(total.gpu_id);
+    return gpus;
+}
+
 // By step, each rank's busiest GPU; of those that are as busy the first.
-std::vector<const GpuInStep*> busiest_of(const CountedSteps& basis) {
+std::vector<const GpuInStep*> busiest_of(const CountedSteps& basis, const std::set<int64_t>& of) {
     std::vector<const GpuInStep*> gpus;
-    for (const GpuInStep& row : basis.rows()) gpus.push_back(&row);
+    for (const GpuInStep& row : basis.rows())
+        if (of.contains(row.gpu_id)) gpus.push_back(&row);
     const auto place = [](const GpuInStep* gpu) { return std::pair(gpu->number, gpu->rank_id); };
     std::sort(gpus.begin(), gpus.end(), [&](const GpuInStep* a, const GpuInStep* b) {
         return std::tuple(place(a), -worked_ns(*a), a->gpu_id, a->step) <
@@ -54,7 +71,7 @@ WhatIf::WhatIf(const CountedSteps& basis) {
     for (const GpuTotal& total : basis.totals())
         word = std::max(word, total.basis);  // spans or slices < steps
     has_steps_ = word == "steps";
-    const std::vector<const GpuInStep*> all = busiest_of(basis);
+    const std::vector<const GpuInStep*> all = busiest_of(basis, gpus_like(basis, word));
     const auto end_of = [&](size_t from) {
         size_t end = from;
         while (end < all.size() && all[end]->number == all[from]->number) ++end;
@@ -157,13 +174,18 @@ double WhatIf::usual_drained_ns(Causes causes) const {
     return usual([&](const GpuInStep& gpu) { return gpu.drained_ns(causes); });
 }
 
+std::map<int64_t, double> WhatIf::usual_by_rank_ns(Causes causes) const {
+    std::map<int64_t, std::vector<double>> by_rank;
+    for (const GpuInStep* gpu : gpus_) by_rank[gpu->rank_id].push_back(gpu->idle_ns(causes));
+    std::map<int64_t, double> usual;
+    for (auto& [rank, all] : by_rank) usual[rank] = middle_of(all);
+    return usual;
+}
+
 double WhatIf::usual(const std::function<double(const GpuInStep&)>& of) const {
     std::vector<double> all;
     for (const GpuInStep* gpu : gpus_) all.push_back(of(*gpu));
-    if (all.empty()) return 0;
-    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-    std::nth_element(all.begin(), middle, all.end());
-    return *middle;
+    return all.empty() ? 0 : middle_of(all);
 }
 
 double WhatIf::idle_ns(Causes causes) const {

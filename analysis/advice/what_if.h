@@ -59,6 +59,9 @@ class WhatIf {
     // Idle time of these causes in the step in the middle, over all ranks: what is usual.
     double usual_ns(Causes causes) const;
     double usual_drained_ns(Causes causes) const;  // of it, in gaps which a wait of the host made
+    // The same of each rank by itself: what one does in each of its steps is usual for it, though no other
+    // rank does it.
+    std::map<int64_t, double> usual_by_rank_ns(Causes causes) const;
     // The same on the GPU that has most of it, in the mean step.
     double idle_ns(Causes causes) const;
     double mean_ns(const std::function<double(const GpuInStep&)>& of) const;  // of other times

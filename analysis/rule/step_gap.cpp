@@ -1,6 +1,7 @@
 // The host does something else between or in steps (callbacks, metrics, logging, checkpoints, Python), in
 // every step or in every n-th, and the GPU waits for it.
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -53,21 +54,24 @@ constexpr Heading kUntold = {"host-bound", "Host time of unknown use",
 std::optional<Finding> look(const Situation& run) {
     const bool reads = run.reads_every_step();
     const double usual_drained_ns = run.what_if().usual_drained_ns(kHost);
-    std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
+    std::map<int64_t, double> longest;  // by number of the step: of the rank that has most of it
     Finding found;
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const double ns = gap_ns(gpu, reads, run, usual_drained_ns);
-        gaps.emplace_back(ns, gpu.number);
+        longest[gpu.number] = std::max(longest[gpu.number], ns);
         return without_idle(gpu, ns);
     });
     // Without a processor the host does nothing else: that is host_contention.
     found.gain = without_contention(run, kHost, found.gain);
     if (found.gain.high_ns <= 0) return {};
-    const Where where = where_of(gaps);
+    std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
+    for (const auto& [number, ns] : longest) gaps.emplace_back(ns, number);
+    const Where where = where_of(std::move(gaps));
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
                   " while the host does something else";
     const double untold_ns = run.what_if().idle_ns({"host_unknown"});
-    const bool is_untold = untold_ns > kMostly * run.what_if().idle_ns(kHost);
+    // What looks like loading a batch is told, too, as is the one gap between launches.
+    const bool is_untold = untold_ns > kMostly * std::max(run.what_if().idle_ns(kHost), found.gain.high_ns);
     if (is_untold) {
         found.heading = &kUntold;
         found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +

@@ -210,6 +210,54 @@ TEST_CASE("a step that loads for very long does something else", "[rule][rule_on
     CHECK(found.title.find("in 1 of 20 steps; the longest, 39.6 ms, in step 8") != std::string::npos);
 }
 
+//  rank 0   ████████· ████████·         a batch takes 100 us
+//  rank 1   ████████· ████████·
+//  rank 2   ████████···· ████████····   and 2 ms, in every step: no callback, though no other rank has such
+TEST_CASE("what a rank waits for its input in each of its steps is usual for it", "[rule][rule_one_gpu]") {
+    RunRows run;
+    run.rank(0).rank(1).rank(2);
+    for (const int64_t rank : {0, 1})
+        run.steps(rank, {.ran = {{kCompute, 18 * kMs}, {kWaiting, 1900 * kUs}},
+                         .idle = {{"input_wait", 100 * kUs}}});
+    run.steps(2, {.ran = {{kCompute, 18 * kMs}}, .idle = {{"input_wait", 2 * kMs}}});
+    CHECK(!run.look("step_gap"));
+    CHECK(run.look("input_bound")->gain.high_ns == Approx(2 * kMs));  // the others' own work takes 18 ms, too
+}
+
+//  of 20 steps of two ranks, in half of rank 1's: ten steps of twenty, not of forty
+TEST_CASE("long gaps of a rank are of so many steps of the job", "[rule][rule_one_gpu]") {
+    RunRows run;
+    run.rank(0).rank(1);
+    run.steps(0, {.ran = {{kCompute, 20 * kMs}}});
+    for (int64_t step = 0; step < RunRows::kSteps; ++step)
+        run.step(1, step,
+                 {.ran = {{kCompute, 18 * kMs}}, .idle = {{"host_cpu", step % 4 == 0 ? 10 * kMs : 0}}});
+    CHECK(run.look("step_gap")->title.find("most of it in 4 of 20 steps") != std::string::npos);
+}
+
+//  rank 0   ███ ███ ███ ███      steps
+//  rank 1   ───────────────      has none, and logs: its slices are no steps of the job
+TEST_CASE("a rank without steps makes no step longer", "[rule][rule_one_gpu]") {
+    RunRows run;
+    run.rank(0).rank(1, "none");
+    run.steps(0, {.ran = {{kCompute, 20 * kMs}}});
+    run.steps(1, {.idle = {{"host_blocked", 100 * kMs}}}, 4);
+    CHECK(run.said() == "");
+}
+
+// 25 ns of which nothing tells are not what 300 us are, though the host did little else by a name.
+TEST_CASE("what looks like a batch in a few steps is no time that nothing tells of", "[rule][rule_one_gpu]") {
+    RunRows run;
+    run.rank(0);
+    for (int64_t step = 0; step < RunRows::kSteps; ++step)
+        run.step(0, step,
+                 {.ran = {{kCompute, 19 * kMs}},
+                  .idle = {{"input_wait", step == 8 ? 40 * kMs : 100 * kUs}, {"host_unknown", 25}}});
+    const Finding found = *run.look("step_gap");
+    CHECK(found.heading == nullptr);
+    CHECK(found.title.find("nothing tells") == std::string::npos);
+}
+
 //  19 steps load for 100 us, one for 40 ms, and the loader says so: workers deliver in bursts
 TEST_CASE("a step that loads for very long waits for its loader, where that is told",
           "[rule][rule_one_gpu]") {
