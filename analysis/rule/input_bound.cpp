@@ -9,6 +9,39 @@ namespace gpushim::analysis::rule_input_bound {
 
 namespace {
 
+constexpr double kMuch = 1e6;  // bytes of a step each way: results that are read are smaller
+
+// What comes back and goes out again in nearly every step, where it is about as much: an optimizer on the
+// processor lies between the two, and no call tells it from loading a batch.
+struct Exchange {
+    double back_bytes = 0, out_bytes = 0;
+    bool is_so() const { return back_bytes >= kMuch && out_bytes >= kMuch && 2 * back_bytes >= out_bytes; }
+};
+
+Exchange exchange_of(const Situation& run) {
+    Query row = run.ask(
+        "SELECT total(iif(kind = 'd2h', bytes, 0)), total(iif(kind = 'h2d', bytes, 0)) FROM copy_stat"
+        " WHERE steps * 5 >= 4 * (SELECT max(whole_steps) FROM v_run_steps) GROUP BY gpu_id"
+        " ORDER BY 1 DESC LIMIT 1");
+    if (!run.has_steps() || !row.step()) return {};
+    return {run.counted(row.real(0)), run.counted(row.real(1))};
+}
+
+constexpr Heading kExchanged = {"host-bound", "Host work between copies back and forth",
+                                "the GPU waits while the host works between what it reads back and what it "
+                                "sends",
+                                "that work on the GPU, or while the GPU computes"};
+
+void say_exchange(const Situation& run, const Exchange& exchange, double idle_ns, Finding& found) {
+    found.heading = &kExchanged;
+    found.title = "the GPU waits " + duration_text(idle_ns) +
+                  " of a step while the launching thread works on its CPU, between " +
+                  bytes_text(exchange.back_bytes) + " that it reads back and " +
+                  bytes_text(exchange.out_bytes) +
+                  " that it sends: on what it has read (an optimizer, layers), or on the next batch";
+    found.try_it = run.advice({"input_bound.exchange"});
+}
+
 std::optional<Finding> look(const Situation& run) {
     const double cpu_ns = run.what_if().idle_ns({"input_cpu"});
     const double wait_ns =
@@ -22,6 +55,8 @@ std::optional<Finding> look(const Situation& run) {
                    : loads_itself ? " while the launching thread itself loads the batch on its CPU"
                                   : " while the launching thread waits for a batch from its loaders");
     found.try_it = run.advice({loads_itself ? "input_bound.loads_itself" : "input_bound"});
+    const Exchange exchange = exchange_of(run);
+    if (exchange.is_so() && cpu_ns + wait_ns > told_ns) say_exchange(run, exchange, cpu_ns + wait_ns, found);
     // A step that takes much longer for it than is usual does something else (step_gap).
     found.gain =
         run.what_if().shorter([&](const GpuInStep& gpu) { return without_idle(gpu, run.input_ns(gpu)); });

@@ -258,6 +258,30 @@ TEST_CASE("what looks like a batch in a few steps is no time that nothing tells 
     CHECK(found.title.find("nothing tells") == std::string::npos);
 }
 
+//  GPU    █████ backward d2h|            |h2d █████      15 MB each way, in every step
+//  host                      | optimizer |
+TEST_CASE("what is computed between copies back and forth is not called loading", "[rule][rule_one_gpu]") {
+    const auto run_of = [](int64_t back_bytes, int64_t steps) {
+        RunRows run = idle_run("input_cpu", 3 * kMs);
+        for (const auto& [kind, bytes] : {std::pair("d2h", back_bytes), {"h2d", int64_t{15'000'000}}})
+            run.add("copy_stat", {{"gpu_id", int64_t{0}},
+                                  {"stream_id", int64_t{1}},
+                                  {"kind", kind},
+                                  {"count", RunRows::kSteps},
+                                  {"bytes", RunRows::kSteps * bytes},
+                                  {"steps", std::string_view(kind) == "d2h" ? steps : RunRows::kSteps}});
+        return run;
+    };
+    const Finding offloaded = *run_of(15'000'000, RunRows::kSteps).look("input_bound");
+    REQUIRE(offloaded.heading != nullptr);
+    CHECK(std::string(offloaded.heading->verdict) == "host-bound");
+    CHECK(offloaded.title.find("between 15.0 MB that it reads back and 15.0 MB that it sends") !=
+          std::string::npos);
+    CHECK(offloaded.gain.high_ns == Approx(3 * kMs));
+    CHECK(run_of(4'000, RunRows::kSteps).look("input_bound")->heading == nullptr);  // a loss
+    CHECK(run_of(15'000'000, 2).look("input_bound")->heading == nullptr);           // checkpoints
+}
+
 //  19 steps load for 100 us, one for 40 ms, and the loader says so: workers deliver in bursts
 TEST_CASE("a step that loads for very long waits for its loader, where that is told",
           "[rule][rule_one_gpu]") {
