@@ -25,13 +25,18 @@ const std::string kAlike =
     " alike AS (SELECT c.rank_id, c.step, c.number, c.dur_ns FROM v_counted_step c JOIN often o ON"
     "  o.rank_id = c.rank_id AND o.signature IS c.signature AND o.place = 1 WHERE c.is_slice = 0)";
 
-// A job's step is as long as that of its slowest rank.
+// A job's step is as long as that of its slowest rank. Where most of a run was timed, the steps that were not
+// timed as a whole have our events in them, too, and cannot stand beside the others.
 const std::string kSeries =
     kAlike +
     ", timed AS (SELECT u.rank_id, g.step, max(g.window_ns) AS ns FROM gpu_step g JOIN gpu u ON"
     "  u.gpu_id = g.gpu_id WHERE g.step >= 0 GROUP BY u.rank_id, g.step)"
     " SELECT a.number, max(coalesce(t.ns, a.dur_ns)) FROM alike a"
-    " LEFT JOIN timed t ON t.rank_id = a.rank_id AND t.step = a.step GROUP BY a.number ORDER BY a.number";
+    " LEFT JOIN timed t ON t.rank_id = a.rank_id AND t.step = a.step"
+    " WHERE t.ns NOTNULL OR coalesce((SELECT max(u.timed_share) FROM gpu u WHERE u.rank_id = a.rank_id), 0) "
+    "< "
+    "0.5"
+    " GROUP BY a.number ORDER BY a.number";
 
 // Of those from one number to another that were timed, on all GPUs.
 const std::string kTimed =

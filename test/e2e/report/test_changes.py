@@ -16,13 +16,27 @@ def step(job):
     rare = {rare_ms} * MS if late and job.number % 12 == 0 else 0
     train_step(job.gpu, before=lambda: block(({late_ms} * MS if late else {early_ms} * MS) + rare))
 """
+# Nothing waits for the GPU but a checkpoint, so the first stretch is not timed from its begin.
+AHEAD = """
+from gpu import MS, block
+
+def step(job):
+    job.gpu.copy_in()
+    job.gpu.layers(20, 300)
+    if job.number % 50 == 49:
+        job.gpu.wait()
+        block(1000 * MS)
+"""
 
 
 class Changes(preload.PreloadCase):
     def report(self, early_ms, late_ms, *options, rare_ms=0):
+        text = CASE.format(at=AT, early_ms=early_ms, late_ms=late_ms, rare_ms=rare_ms)
+        return self.reported(text, *options)
+
+    def reported(self, text, *options):
         case = self.folder / "case"
         case.mkdir()
-        text = CASE.format(at=AT, early_ms=early_ms, late_ms=late_ms, rare_ms=rare_ms)
         (case / "case.py").write_text(text, encoding="utf-8")
         self.traced([sys.executable, "-B", LOOP, case, STEPS], GPUSIM_CLOCK="stepped", GPUSHIM_BUDGET="100%")
         done = box.run([preload.ANALYZER, "report", self.folder, *options], sim=False)
@@ -55,6 +69,9 @@ class Changes(preload.PreloadCase):
 
     def test_a_steady_job_has_none(self):
         self.assertEqual(json.loads(self.report(0.5, 0.5, "--json"))["changes"], [])
+
+    def test_our_events_are_no_change(self):
+        self.assertEqual(json.loads(self.reported(AHEAD, "--json"))["changes"], [])
 
 
 if __name__ == "__main__":
