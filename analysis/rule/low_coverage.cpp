@@ -11,6 +11,7 @@ namespace gpushim::analysis::rule_low_coverage {
 namespace {
 
 constexpr double kTimed = 0.001;     // of the run
+constexpr double kMost = 0.9;        // of it: a larger share would tell no more
 constexpr int64_t kFewestSteps = 5;  // timed from begin to end, of at least so many that there are
 
 struct Doubt {
@@ -54,7 +55,10 @@ void doubt_timed(const Situation& run, std::vector<Doubt>& doubts) {
                                       " steps were timed from beginning to end" +
                                       (row.number(4) != 0 ? ", and they are no sample of all" : "")
                                 : percent_of(row.real(0)) + " of the run was timed",
-                      "Trace a longer run, or allow a larger share: GPUSHIM_BUDGET=5%.",
+                      row.real(0) >= kMost ? "Figures of GPUs are of the time that was timed, which is "
+                                             "nearly all of the run."
+                                           : "Trace a longer run, or allow a larger share: "
+                                             "GPUSHIM_BUDGET=5%.",
                       {"gpu", row.number(1)}});
 }
 

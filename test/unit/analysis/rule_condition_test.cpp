@@ -370,7 +370,12 @@ TEST_CASE("what of a run is known too little to trust the advice", "[rule][rule_
     found = with("DELETE FROM gpu_step WHERE step >= 4");
     REQUIRE(found);
     CHECK(found->title == "4 of 20 steps were timed from beginning to end");
+    CHECK_THAT(found->try_it, Catch::Matchers::Contains("GPUSHIM_BUDGET=5%"));
     CHECK(!with("DELETE FROM gpu_step WHERE step >= 5"));
+    // Steps that are longer than windows: a larger share of the run there is none.
+    found = with("DELETE FROM gpu_step WHERE step >= 4; UPDATE gpu SET timed_share = 0.99");
+    REQUIRE(found);
+    CHECK_THAT(found->try_it, !Catch::Matchers::Contains("BUDGET"));
 
     found = with("INSERT INTO \"drop\" VALUES (0, 'ring_full', 12)");
     REQUIRE(found);
