@@ -26,7 +26,8 @@ namespace {
 // Of a step. A first finding that is worth less is no verdict: the job computes, or why it does not is not
 // known.
 constexpr double kHighly = 0.20, kModerately = 0.05;
-constexpr double kComputes = 0.50;  // productive from here on
+constexpr double kComputes = 0.50;     // productive from here on …
+constexpr double kWorthBeside = 0.10;  // … and this is said with it
 
 constexpr size_t kIndent = 9;
 
@@ -149,18 +150,23 @@ Verdict of_shares(const RunAdvice& run, const std::optional<MeanShares>& shares,
         return {"not known", text_of(share,
                                      "work was queued and nothing that was recorded ran: the trace does "
                                      "not say what held the GPU (earlier work, another program)")};
-    if (shares->productive >= kComputes) return {"compute-bound", text_of(shares->productive, "computes")};
     struct Part {
-        const char *word, *what;
+        const char *word, *beside, *what;  // beside: "computes, in 27 % the GPU is idle"
         double share;
     };
-    const Part parts[] = {{"idle", "the GPU is idle", shares->idle},
-                          {"waiting", "GPUs wait for each other", shares->waiting},
-                          {"communication-bound", "is communication that nothing hides", shares->exposed},
-                          {"memory-bound", "is copies and memory that nothing hides", shares->memory}};
+    const Part parts[] = {{"idle", "in ", "the GPU is idle", shares->idle},
+                          {"waiting", "in ", "GPUs wait for each other", shares->waiting},
+                          {"communication-bound", "", "is communication that nothing hides", shares->exposed},
+                          {"memory-bound", "", "is copies and memory that nothing hides", shares->memory}};
     const Part* most = &parts[0];
     for (const Part& part : parts)
         if (part.share > most->share) most = &part;
+    const std::string beside =
+        most->share < kWorthBeside
+            ? ""
+            : std::string(", ") + most->beside + shares_text(most->share, most->share) + " " + most->what;
+    if (shares->productive >= kComputes)
+        return {"compute-bound", text_of(shares->productive, "computes" + beside)};
     const std::string cause = most == &parts[0] ? largest_cause(gpus, serving) : "";
     return {most->word, text_of(most->share, most->what + cause)};
 }

@@ -194,6 +194,16 @@ TEST_CASE("a finding below a fifth of a step is moderate, below a twentieth no v
           "\"96 % of each step computes; no change that gpushim knows of is worth 5 % of it\"");
 }
 
+TEST_CASE("a job that computes most of the time, and has a large part that no change shortens, says so",
+          "[verdict]") {
+    const auto text = [](int64_t wait_ms) {
+        return verdict_of({.ran = {{kCompute, (20 - wait_ms) * kMs}, {kWaiting, wait_ms * kMs}}})["text"]
+            .words();
+    };
+    CHECK_THAT(text(5), Contains("75 % of each step computes, in 25 % GPUs wait for each other; no change"));
+    CHECK_THAT(text(1), Contains("95 % of each step computes; no change"));
+}
+
 TEST_CASE("idle time of short steps has digits that tell something", "[verdict]") {
     const auto idle_line = [](int64_t idle_us) {
         const Report report =
