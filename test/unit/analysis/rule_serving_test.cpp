@@ -48,6 +48,22 @@ TEST_CASE("a server's idle time has causes of its own", "[rule][rule_serving]") 
                     [](double share) { return server("launch_bound", of_step(share), {.with_graph = 0}); }));
 }
 
+// Graphs are captured for sizes to come: kernels write the model's cache, and the host waits for work from
+// before.
+TEST_CASE("where nothing comes back from the GPU no token is read", "[rule][rule_serving]") {
+    RunRows run = server("sync", of_step(0.5), {.with_graph = 0});
+    CHECK(run.says("token_read_back"));  // decodes make tokens, however the host gets them
+    run.change("UPDATE iteration SET kind = 'other'");
+    run.add("copy_stat", {{"gpu_id", int64_t{0}}, {"kind", "h2d"}, {"count", RunRows::kSteps}});
+    CHECK_FALSE(run.says("token_read_back"));
+    run.change("UPDATE copy_stat SET kind = 'd2h'");
+    CHECK(run.says("token_read_back"));
+    run.change("DELETE FROM copy_stat");
+    CHECK_FALSE(run.says("token_read_back"));
+    run.change("UPDATE iteration SET graphs = 1");  // which may copy
+    CHECK(run.says("token_read_back"));
+}
+
 TEST_CASE("what the host does where code is loaded is compiling", "[rule][rule_serving]") {
     RunRows run = idle_share("host_cpu", 0.3);
     run.change("UPDATE step SET has_load = 1");
