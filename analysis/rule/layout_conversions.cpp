@@ -8,7 +8,14 @@ namespace gpushim::analysis::rule_layout_conversions {
 
 namespace {
 
+// Layouts are those of products and convolutions. In a program without these (a Fourier transform, a sort by
+// columns) transposing is the work itself.
+bool has_layouts(const Situation& run) {
+    return kernels_where(run, "k.family IN ('gemm', 'convolution', 'attention')").count > 0;
+}
+
 std::optional<Finding> look(const Situation& run) {
+    if (!has_layouts(run)) return {};
     const Work conversions = kernels_where(run, "k.family = 'layout_conversion'");
     if (conversions.ns <= 0) return {};
     Finding found;

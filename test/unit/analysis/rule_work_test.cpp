@@ -52,6 +52,12 @@ RunRows with(const Kernels& is) {
     return run;
 }
 
+// Layouts are those of products; this one takes next to nothing.
+RunRows converting(int64_t ns_in_a_step) {
+    RunRows run = with({"nchwToNhwc", "layout_conversion", 4, ns_in_a_step});
+    return std::move(add(run, {"hgemm", "gemm", 1, 10 * kUs, "yes", "fp16"}));
+}
+
 struct Copies {
     const char* kind = "h2d";
     const char* source = "pinned";
@@ -92,16 +98,22 @@ TEST_CASE("rules of kernels by name come on with their time", "[rule][rule_work]
     CHECK(is_ramped("unaligned_shapes", [](double share) {
         return with({"gemm_align1", "gemm", 10, of_step(share / 0.5), "yes", "fp16", "unaligned"});
     }));
-    CHECK(is_ramped("layout_conversions", [](double share) {
-        return with({"nchwToNhwc", "layout_conversion", 4, of_step(share)});
-    }));
+    CHECK(is_ramped("layout_conversions", [](double share) { return converting(of_step(share)); }));
     CHECK(is_ramped("small_kernels", [](double share) {
         return with({"add", "elementwise", 400, of_step(share / 0.7)});
     }));
 }
 
+TEST_CASE("where there are no products, transposing is the work itself", "[rule][rule_work]") {
+    CHECK_FALSE(with({"transpose", "layout_conversion", 4, of_step(0.3)}).says("layout_conversions"));
+    for (const char* const family : {"gemm", "convolution", "attention"}) {
+        RunRows run = with({"transpose", "layout_conversion", 4, of_step(0.3)});
+        CHECK(add(run, {"product", family, 1, 10 * kUs, "yes", "fp16"}).says("layout_conversions"));
+    }
+}
+
 TEST_CASE("what no step has timed may take nothing", "[rule][rule_work]") {
-    RunRows run = with({"nchwToNhwc", "layout_conversion", 4, of_step(0.3)});
+    RunRows run = converting(of_step(0.3));
     const auto gain_ms = [&] {
         const Finding finding = run.look("layout_conversions").value();
         return std::pair(finding.gain.low_ns / kMs, finding.gain.high_ns / kMs);
