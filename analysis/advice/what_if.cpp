@@ -193,10 +193,10 @@ double WhatIf::idle_ns(Causes causes) const {
 }
 
 double WhatIf::mean_ns(const std::function<double(const GpuInStep&)>& of) const {
-    std::map<int64_t, double> by_gpu;
-    for (const GpuInStep* gpu : gpus_) by_gpu[gpu->gpu_id] += of(*gpu);
+    std::map<int64_t, double> by_rank;
+    for (const GpuInStep* gpu : gpus_) by_rank[gpu->rank_id] += of(*gpu);
     double most_ns = 0;
-    for (const auto& [id, ns] : by_gpu) most_ns = std::max(most_ns, ns);
+    for (const auto& [id, ns] : by_rank) most_ns = std::max(most_ns, ns);
     return step_ends_.empty() ? 0 : most_ns * scale_ / static_cast<double>(step_ends_.size());
 }
 

@@ -62,7 +62,8 @@ class WhatIf {
     // The same of each rank by itself: what one does in each of its steps is usual for it, though no other
     // rank does it.
     std::map<int64_t, double> usual_by_rank_ns(Causes causes) const;
-    // The same on the GPU that has most of it, in the mean step.
+    // The same of the rank that has most of it, in the mean step: on its busiest GPU, which need not be the
+    // same one in each step.
     double idle_ns(Causes causes) const;
     double mean_ns(const std::function<double(const GpuInStep&)>& of) const;  // of other times
 

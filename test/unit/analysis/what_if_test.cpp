@@ -35,6 +35,22 @@ bool is_in_order(const Gain& gain, double step_ns) {
 
 }  // namespace
 
+//  GPU 0   ██ compute 6 ██ input 10 ██ | ██ compute 4 ███████████████     GPUs of one process take turns
+//  GPU 1   ██ compute 4 ███████████████| ██ compute 6 ██ input 10 ██
+TEST_CASE("idle time is of the busiest GPU of a process, whichever that is in a step", "[what_if]") {
+    RunRows run;
+    run.process(0).gpu(0, 0).gpu(1, 0);
+    for (int64_t step = 0; step < 2; ++step) {
+        run.step(step, step, {.ran = {{kCompute, 6 * kMs}}, .idle = {{"input_cpu", 10 * kMs}}});
+        run.step(1 - step, step, {.ran = {{kCompute, 4 * kMs}}, .idle = {{"sync", 12 * kMs}}});
+    }
+    const CountedSteps basis(run.raw());
+    const WhatIf what_if(basis);
+    CHECK(what_if.idle_ns({"input_cpu"}) == Approx(10e6));
+    CHECK(what_if.without({"input_cpu"}).high_ns == Approx(10e6));
+    CHECK(what_if.idle_ns({"sync"}) == 0);
+}
+
 //  GPU 0   ██ compute 6 ██ input 10 ██ wwww        own 16
 //  GPU 1   ██ compute 14 █████████████ input 6     own 20: it decides
 TEST_CASE("the GPU with the longest own work decides, and a gain goes no further than the next one",
