@@ -4,6 +4,7 @@
 #include "../chart/page.h"
 #include "../chart/stacked_bars.h"
 #include "../chart/table.h"
+#include "../report/all_steps.h"
 #include "../report/facts.h"
 #include "../text/units.h"
 #include "figures.h"
@@ -72,7 +73,7 @@ Markup write(const PageInput& input) {
     const GpuNames names(input.source.run);
     Markup all = chart_of(names, by_bytes);
     Markup rows = table_of(names, by_bytes);
-    rows += of_all_steps(input);
+    rows += of_steps(all_steps(input.source.run));
     all += folded("As a table", rows);
     return all;
 }

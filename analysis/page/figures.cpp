@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "../chart/page.h"
-#include "../report/all_steps.h"
 #include "../report/facts.h"
 #include "../report/trust_figures.h"
 #include "../skew/saved.h"
@@ -100,8 +99,7 @@ std::string share_axis(double share) {
     return dot == std::string::npos ? text : text.substr(0, dot) + text.substr(dot + 2);
 }
 
-Markup of_all_steps(const PageInput& input) {
-    const auto steps = all_steps(input.source.run);
+Markup of_steps(const std::optional<AllSteps>& steps) {
     const std::string of = steps ? steps->differing_text() : "";
     if (of.empty()) return {};
     return paragraph("A step: " + of + "; step times and what GPUs did are of the " +

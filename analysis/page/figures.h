@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "../chart/table.h"
+#include "../report/all_steps.h"
 #include "../report/gpu_label.h"
 #include "../report/section.h"
 #include "../text/json.h"
@@ -31,7 +33,7 @@ std::string times_text(double times);
 std::string count_axis(double count);
 std::string share_axis(double share);
 // Of which steps what comes "a step" is the mean, where the page's other figures are of other ones.
-Markup of_all_steps(const PageInput& input);
+Markup of_steps(const std::optional<AllSteps>& steps);
 // Its times are another tool's, and so is what they cost: gpushim had no events in it.
 bool is_imported(const Report& report);
 // "rank 3", of an object that has a rank; else "a process".

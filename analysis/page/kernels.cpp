@@ -6,6 +6,7 @@
 #include "../chart/table.h"
 #include "../kernel/kernel_class.h"
 #include "../kernel/short_name.h"
+#include "../report/all_steps.h"
 #include "../report/facts.h"
 #include "../text/units.h"
 #include "../text/width.h"
@@ -175,7 +176,7 @@ Markup write(const PageInput& input) {
     const StackedBars chart = chart_of(input);
     if (!chart.bars.empty()) all += figure(chart.words, stacked_bars(chart));
     Markup rows = table_of(input);
-    rows += of_all_steps(input);
+    rows += of_steps(steps_of_kernels(input.source.run));
     if (has_products_of(input))
         rows += paragraph(kOfProducts, "rest");
     else if (!input.of("flops")["product_tflops_per_gpu"].is_null())

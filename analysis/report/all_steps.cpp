@@ -17,14 +17,24 @@ std::string AllSteps::differing_text() const {
     return whole != counted ? "mean of all " + count_text(whole) + " steps" : "";
 }
 
-std::optional<AllSteps> all_steps(const Database& run) {
+namespace {
+
+std::optional<AllSteps> steps_by(const Database& run, const std::string& amount) {
     Query row = run.prepare(
-        "SELECT (SELECT sum(s.whole_steps) / count(*) FROM v_run_steps s JOIN gpu u ON u.rank_id = "
-        "s.rank_id),"
+        "SELECT (SELECT sum(" + amount +
+        ") / count(*) FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id),"
         " (SELECT CAST(count(*) AS DOUBLE) / (SELECT count(*) FROM gpu) FROM v_counted_step c JOIN gpu u ON"
         "  u.rank_id = c.rank_id WHERE c.is_slice = 0)");
     if (!row.step() || row.is_null(0) || row.is_null(1)) return {};
     return AllSteps{row.real(0), to_int64(std::round(row.real(1)))};
+}
+
+}  // namespace
+
+std::optional<AllSteps> all_steps(const Database& run) { return steps_by(run, "s.whole_steps"); }
+
+std::optional<AllSteps> steps_of_kernels(const Database& run) {
+    return steps_by(run, "coalesce(s.recorded_steps, s.whole_steps)");
 }
 
 }  // namespace gpushim::analysis

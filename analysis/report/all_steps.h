@@ -1,5 +1,6 @@
-// Totals of a run (of kernels, of copies) are divided by all steps in which something was launched; other
-// figures are of the steps that count. Read-only.
+// Totals of a run are divided by all steps in which something was launched; those of kernels by the ones
+// whose begin and end are known, where calls tell which step they are of. Other figures are of the steps that
+// count. Read-only.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,8 @@ struct AllSteps {
     std::string differing_text() const;
 };
 
-std::optional<AllSteps> all_steps(const Database& run);  // none: no steps were found
+// None: no steps were found.
+std::optional<AllSteps> all_steps(const Database& run);
+std::optional<AllSteps> steps_of_kernels(const Database& run);
 
 }  // namespace gpushim::analysis

@@ -190,7 +190,7 @@ std::vector<Row> added_up(const std::vector<Row>& rows) {
 
 // Of which steps a table says what a kernel takes "a step", where other figures are not of all of them.
 std::string basis_text(const Database& run) {
-    const auto steps = all_steps(run);
+    const auto steps = steps_of_kernels(run);
     const std::string of = steps ? steps->differing_text() : "";
     return of.empty() ? "" : "; a step: " + of;
 }

@@ -81,6 +81,21 @@ TEST_CASE("of how many steps totals are is said as closely as it is felt", "[rep
     CHECK(AllSteps{103.7, 100}.differing_text() == "mean of all 104 steps");
 }
 
+//  launched   k │k  k  k  k│ k        the first before the first step, the last in one without an end
+//  steps        |1 |2 |3 |4 |
+TEST_CASE("a kernel's time a step is said to be of the steps that it is the mean of", "[report]") {
+    const MadeRun made({.ranks = 1});
+    const auto steps = [&](const char* column) {
+        const Database run = made.open();
+        Query query = run.prepare("SELECT round(" + std::string(column) + ") FROM v_run_steps");
+        return query.step() ? query.number(0) : 0;
+    };
+    const int64_t recorded = steps("recorded_steps");
+    CHECK_THAT(text_of(report_of(made, "UPDATE rank SET outside_steps = 2")),
+               Contains("a step: mean of all " + std::to_string(recorded) + " steps"));
+    CHECK(steps("whole_steps") == recorded + 2);
+}
+
 //  20 ms │20 ms │… │ 220 ms │20 ms │ …      each tenth is 200 ms longer: 20 ms is no pace
 TEST_CASE("of uneven steps the mean is said, too, and rates are of it", "[report]") {
     RunShape shape;
