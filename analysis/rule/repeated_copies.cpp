@@ -11,7 +11,10 @@ namespace gpushim::analysis::rule_repeated_copies {
 
 namespace {
 
-constexpr double kFew = 1.5;  // of them in a step are no pattern
+constexpr double kFew = 1.5;     // of them in a step are no pattern
+constexpr double kMostly = 0.5;  // of what they take
+constexpr Heading kWithin = {"copy-bound", "Copies within the GPU", "the GPU copies within its own memory",
+                             "results written where they are used"};
 
 // Those that recur; of the largest to the device, one that holds up least is taken for the batch.
 const std::string kRecurs =
@@ -36,6 +39,14 @@ std::string by_kind(const Situation& run) {
     return kinds;
 }
 
+// In which nothing else ran, of those of that kind; of all kinds: "".
+double of_kind_ns(const Situation& run, const std::string& kind) {
+    double sum_ns = 0;
+    const std::string only = kind.empty() ? "" : " AND c.kind = '" + kind + "'";
+    for (const auto& [gpu, ns] : copies_where(run, kBesidesTheBatch + only).ns_by_gpu) sum_ns += ns;
+    return sum_ns;
+}
+
 // They run beside each other, so what they cost together is what all copies do, less what the batch does.
 std::optional<Finding> look(const Situation& run) {
     const Work copies = copies_where(run, kBesidesTheBatch);
@@ -55,7 +66,10 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = "the same copies in every " + run.per() + " besides the batch (" + by_kind(run) +
                   "): " + duration_text(most_ns) + " during which nothing else runs on the GPU";
-    found.try_it = run.advice({"repeated_copies"});
+    // A frame of the program, or its framework, makes these: no constant is sent, and nothing is read.
+    const bool is_within = of_kind_ns(run, "d2d") > kMostly * of_kind_ns(run, "");
+    if (is_within) found.heading = &kWithin;
+    found.try_it = run.advice({is_within ? "repeated_copies.within" : "repeated_copies"});
     found.gain = run.what_if().shorter(less);
     found.confidence = 0.6;
     found.evidence = copies.evidence;

@@ -317,6 +317,25 @@ TEST_CASE("copies besides the batch that recur are named", "[rule][rule_work]") 
     CHECK(beside.look("repeated_copies")->title.find("h2d 4.00 MB in 4") != std::string::npos);
 }
 
+TEST_CASE("copies within the GPU are no constants that are sent again", "[rule][rule_work]") {
+    // Of 2 ms in which copies run alone so much is within the GPU.
+    const auto found = [](double within) {
+        RunRows run = busy_run(2 * kMs);
+        add(run, Copies{.blocks_ns = 0});
+        const auto within_ns = static_cast<int64_t>(within * 2e6);
+        add(run, Copies{.kind = "d2d", .blocks_ns = within_ns, .position = 1});
+        add(run, Copies{.bytes = 1'000'000, .blocks_ns = 2 * kMs - within_ns, .position = 2});
+        return run.look("repeated_copies").value();
+    };
+    const Finding within = found(0.6);
+    REQUIRE(within.heading != nullptr);
+    CHECK(std::string(within.heading->lead) == "the GPU copies within its own memory");
+    CHECK(within.try_it.find("constants") == std::string::npos);
+    CHECK(found(0.4).heading == nullptr);
+    CHECK(found(0.4).try_it.find("constants") != std::string::npos);
+    CHECK(found(0.4).gain.high_ns == within.gain.high_ns);
+}
+
 TEST_CASE("bytes that go to the host and back are worth what they idle", "[rule][rule_work]") {
     const auto with_trips = [](double share) {
         RunRows run;
