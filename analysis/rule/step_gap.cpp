@@ -82,7 +82,9 @@ std::optional<Finding> look(const Situation& run) {
         found.title += ", most of it in " + count_text(where.steps) + " of " + count_text(where.all) +
                        " steps; the longest, " + duration_text(where.longest_ns) + ", in step " +
                        count_text(where.number);
-    found.try_it = is_untold ? run.advice({"step_gap.untold"}) : run.advice({"step_gap"});
+    found.try_it = is_untold           ? run.advice({"step_gap.untold"})
+                   : run.is_per_step() ? run.advice({"step_gap.in_steps", "step_gap"})
+                                       : run.advice({"step_gap.without_steps", "step_gap"});
     found.confidence = 0.7;
     found.yields = true;  // what else the host did does not say why
     found.where = run.seen_in(kHost);

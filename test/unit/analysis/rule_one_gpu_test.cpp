@@ -117,6 +117,17 @@ TEST_CASE("time of which nothing tells what the host did is called so", "[rule][
     CHECK(told.title.find("nothing tells") == std::string::npos);
 }
 
+TEST_CASE("a run without steps is told to do nothing every n-th step", "[rule][rule_one_gpu]") {
+    RunRows run = idle_share("host_cpu", 0.2);
+    const std::string in_steps = run.look("step_gap")->try_it;
+    CHECK(in_steps.find("every 100 steps") != std::string::npos);
+    run.change("UPDATE rank SET steps_source = 'none'; DELETE FROM step");
+    const std::string without = run.look("step_gap")->try_it;
+    CHECK(without.find("step") == std::string::npos);
+    CHECK(without.find("in another thread") != std::string::npos);
+    CHECK(without.find("perf shows") != std::string::npos);
+}
+
 TEST_CASE("a program without a framework that reads nothing is not told of metrics", "[rule][rule_one_gpu]") {
     RunRows waits = idle_share("sync", 0.2);
     add_waits(waits, false);
