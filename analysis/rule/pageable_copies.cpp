@@ -29,9 +29,18 @@ std::optional<double> pinned_rate(const Situation& run) {
         " WHERE c.kind = 'h2d' AND c.source = 'pinned' AND c.max_bytes >= 1048576");
 }
 
+// Where no pinned copy tells how fast the link is, it may be PCIe 3.0 of 16 lanes.
+constexpr double kSlowLinkBytesPerS = 12.5e9;
+
+Factor shorter_if_unseen(double cost_ns, double bytes) {
+    const Factor usual = factor("pinned_unseen");
+    const double on_slow_link = 1 - bytes * 1e9 / kSlowLinkBytesPerS / cost_ns;
+    return {std::clamp(on_slow_link, 0.0, usual.low), usual.high};
+}
+
 // By what share of what it costs now a copy becomes shorter. Low: part of the rest is not won.
 Factor shorter_if_pinned(double cost_ns, double bytes, std::optional<double> pinned) {
-    if (!pinned) return factor("pinned_unseen");
+    if (!pinned) return shorter_if_unseen(cost_ns, bytes);
     const double share = std::max(0.0, 1 - bytes * 1e9 / *pinned / cost_ns);
     return {0.8 * share, share};
 }
@@ -43,7 +52,7 @@ std::optional<Finding> of_run(const Situation& run) {
     found.title = bytes_text(copies.bytes) + " from and to pageable memory in a second take " +
                   duration_text(copies.ns) + " in which the GPU does nothing else";
     found.try_it = run.advice({"pageable_copies"});
-    found.gain = copies.shorter_by(factor("pinned_unseen"), run);
+    found.gain = copies.shorter_by(shorter_if_unseen(copies.ns, copies.bytes), run);
     found.confidence = 0.7;
     found.evidence = copies.evidence;
     found.heading = &kOfRun;

@@ -243,6 +243,21 @@ TEST_CASE("pageable copies cost what pinned ones would not", "[rule][rule_work]"
     CHECK_FALSE(pinned.look("pageable_copies"));
 }
 
+TEST_CASE("copies that are as fast as a slow link may gain little by pinned memory", "[rule][rule_work]") {
+    const auto share_low = [](double bytes_per_ns) {
+        RunRows run = busy_run(2 * kMs);
+        add(run, Copies{.source = "pageable",
+                        .bytes = static_cast<int64_t>(2e6 * bytes_per_ns),
+                        .blocks_ns = 2 * kMs});
+        const Gain gain = run.look("pageable_copies")->gain;
+        CHECK(gain.high_ns == Approx(1.5 * kMs));
+        return gain.low_ns / (2 * kMs);
+    };
+    CHECK(share_low(4) == Approx(0.5));
+    CHECK(share_low(11.5) == Approx(0.08));  // 11.5 of 12.5 GB/s
+    CHECK(share_low(15) == 0);
+}
+
 TEST_CASE("the batch on its way is worth a smaller type", "[rule][rule_work]") {
     const auto with_batch = [](int64_t alone_ns) {
         RunRows run = busy_run(alone_ns);
