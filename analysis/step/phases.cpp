@@ -118,14 +118,45 @@ std::optional<Phase> optimizer_of(Interval step, const Landmarks& at) {
     return Phase{PhaseKind::optimizer, {*at.after_sums_ns, end_of(step, {}, at.until_ns)}, kByPosition};
 }
 
+// A step may update several models, one after the other, in the thread of their gradients: then so much is
+// computed between two updates that it is no part of either. Where there is little between, it may be an
+// update's own work, such as norms, or one layer's gradients.
+std::vector<Phase> updates_of(Interval step, const Phase& whole, std::span<const Token> tokens) {
+    constexpr int64_t kMany = 10, kTimes = 4;  // operations, and as many times as of the update before
+    std::vector<Phase> updates;
+    int64_t own = 0, others = 0, until_ns = INT64_MIN;
+    Interval span = whole.span;
+    std::optional<int64_t> after_ns;
+    for (const Token& token : tokens) {
+        if (token.at_ns < span.start_ns || token.at_ns >= step.end_ns) continue;
+        if (!token.is_optimizer) {
+            if (!after_ns && token.kind != TokenKind::sync) after_ns = token.at_ns;
+            others += computes(token.kind) ? token.operations : 0;
+            continue;
+        }
+        if (others >= kMany && others >= kTimes * own) {
+            updates.push_back(
+                {whole.kind, {span.start_ns, end_of(step, after_ns, until_ns)}, whole.confidence});
+            span.start_ns = token.at_ns;
+            own = 0;
+        }
+        own += token.operations;
+        others = 0;
+        after_ns.reset();
+        until_ns = token.until_ns;
+    }
+    updates.push_back({whole.kind, span, whole.confidence});
+    return updates;
+}
+
 // Of the next step, in a step that begins in the middle of one.
 std::optional<Phase> next_forward_of(Interval step, const Landmarks& at, double confidence) {
     if (!at.compute_after_optimizer_ns) return {};
     return Phase{PhaseKind::forward, {*at.compute_after_optimizer_ns, step.end_ns}, confidence};
 }
 
-std::vector<Phase> by_position(Interval step, const Landmarks& at, std::optional<int64_t> backward_ns,
-                               StepBegins begins) {
+std::vector<Phase> by_position(Interval step, const Landmarks& at, std::span<const Token> tokens,
+                               std::optional<int64_t> backward_ns, StepBegins begins) {
     std::vector<Phase> phases;
     const auto add = [&](std::optional<Phase> phase) {
         if (phase && phase->span.length_ns() > 0) phases.push_back(*phase);
@@ -143,7 +174,10 @@ std::vector<Phase> by_position(Interval step, const Landmarks& at, std::optional
         if (is_shifted) add(next_forward_of(step, at, confidence));
     }
     add(communication_of(step, at));
-    add(optimizer);
+    if (optimizer && at.optimizer_ns)
+        for (const Phase& update : updates_of(step, *optimizer, tokens)) add(update);
+    else
+        add(optimizer);
     return phases;
 }
 
@@ -208,7 +242,7 @@ std::vector<Phase> of_rounds(Interval step, std::span<const Token> tokens, std::
     for (const Interval& round : rounds_of(step, tokens)) {
         const std::span<const Token> own = tokens_of(round, tokens);
         const bool is_first = round.start_ns == step.start_ns;
-        for (const Phase& phase : by_position(round, landmarks_of(round, own),
+        for (const Phase& phase : by_position(round, landmarks_of(round, own), own,
                                               is_first ? backward_ns : backward_of(round, own), begins))
             phases.push_back(phase);
     }

@@ -33,9 +33,11 @@ struct Token {
     // Of a copy to the device; of a sync: what was copied to the host since the one before. Below 0: not
     // known.
     int64_t bytes = -1;
-    int64_t blocks = 0;      // of a kernel; 0: not known
-    int64_t operations = 1;  // of a graph: what a launch of it runs, as far as that is known
-    int64_t thread = 0;      // of the host, that submitted it
+    int64_t blocks = 0;  // of a kernel; 0: not known
+    // Of a graph: what a launch of it runs, as far as that is known; of one that stands for several in a row,
+    // of all of them.
+    int64_t operations = 1;
+    int64_t thread = 0;  // of the host, that submitted it
     // When the host had submitted it or, where one stands for several in a row, the last of them.
     int64_t until_ns = INT64_MAX;  // not known
 };

@@ -109,6 +109,7 @@ class StepPart : public Part {
         token.until_ns = std::max(call.enter_ns, call.exit_ns);
         if (!tokens_.empty() && are_alike(tokens_.back(), token)) {
             tokens_.back().bytes += bytes;
+            tokens_.back().operations += token.operations;
             tokens_.back().until_ns = std::max(tokens_.back().until_ns, token.until_ns);
         } else if (tokens_.size() < kMostTokens) {
             tokens_.push_back(token);

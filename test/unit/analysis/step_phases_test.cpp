@@ -138,6 +138,18 @@ TEST_CASE("two models of a step have their phases each", "[step]") {
     }
 }
 
+//  h f f B B o | f f f f f B B B B B o      in one thread, as in C++: what lies between is no update
+TEST_CASE("what is computed between the updates of two models is no update", "[step]") {
+    MadeRun run;
+    run.play("hffBBofffffBBBBBo   ");
+    for (Token& token : run.tokens) token.until_ns = token.at_ns + 2;
+    CHECK(phases_of({0, run.now_ns}, run.tokens, {}, 30) == std::vector<Phase>{{input, {0, 10}, 0.8},
+                                                                               {forward, {10, 30}, 0.9},
+                                                                               {backward, {30, 50}, 0.9},
+                                                                               {optimizer, {50, 52}, 0.9},
+                                                                               {optimizer, {160, 162}, 0.9}});
+}
+
 TEST_CASE("each batch of a step has a forward and gradients", "[step]") {
     //  h f f B B | h f f B B | x x o o      x: gradients are cut off, by the thread that updates
     MadeRun run;
