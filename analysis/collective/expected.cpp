@@ -51,6 +51,17 @@ ParameterSync sync_of(double ratio) {
     return ratio < kNearlyTwice ? ParameterSync::more : ParameterSync::redundant;
 }
 
+double gradient_bytes(const StepVolume& step) {
+    switch (step.of_gradients()) {
+        case CollectiveOp::reduce_scatter:
+            return step.reduce_scatter_bytes;
+        case CollectiveOp::all_gather:
+            return step.all_gather_bytes;
+        default:
+            return step.allreduce_bytes;
+    }
+}
+
 }  // namespace
 
 std::optional<double> measured_bandwidth(std::span<const Reached> of_communicator) {
@@ -153,14 +164,18 @@ CollectiveEfficiency efficiency(int64_t bytes, Expectation expected, std::span<c
             static_cast<double>(expected_ns) / median};
 }
 
+CollectiveOp StepVolume::of_gradients() const {
+    if (!is_sharded()) return CollectiveOp::all_reduce;
+    return reduce_scatter_bytes > 0 ? CollectiveOp::reduce_scatter : CollectiveOp::all_gather;
+}
+
 ParameterCheck check_parameters(const StepVolume& step, std::optional<int64_t> parameters,
                                 int64_t bytes_per_parameter, int64_t ranks) {
     const double scattered = step.reduce_scatter_bytes + step.all_gather_bytes;
     ParameterCheck check = {};
-    // A sharded run still reduces a norm or a loss.
-    check.sharded = scattered > step.allreduce_bytes;
+    check.sharded = step.is_sharded();
     const double as_allreduce = check.sharded ? scattered / 2 : step.allreduce_bytes;
-    check.implied_parameters = as_allreduce / static_cast<double>(bytes_per_parameter);
+    check.implied_parameters = gradient_bytes(step) / static_cast<double>(bytes_per_parameter);
     check.wire_bytes = 2 * share_moved(ranks) * as_allreduce;
     if (!parameters || *parameters <= 0) return check;
     check.ratio = check.implied_parameters / static_cast<double>(*parameters);

@@ -77,10 +77,16 @@ struct Expectation {
 };
 CollectiveEfficiency efficiency(int64_t bytes, Expectation expected, std::span<const int64_t> transfers_ns);
 
-// Bytes of one step against the parameters. Sharded training has no AllReduce of gradients: each of
-// ReduceScatter and AllGather should move the parameters once, and both together are one AllReduce.
+// Bytes of one step against the parameters. Sharded training has no AllReduce of gradients: ReduceScatter
+// should move them once, and together with one AllGather of the parameters it moves what an AllReduce would.
 struct StepVolume {
     double allreduce_bytes, reduce_scatter_bytes, all_gather_bytes;  // S, replays counted
+
+    // A sharded run still reduces a norm or a loss.
+    bool is_sharded() const { return reduce_scatter_bytes + all_gather_bytes > allreduce_bytes; }
+    // The operation that moves each parameter's gradient once. Parameters may be gathered twice: for the
+    // forward pass, and again for the backward pass.
+    CollectiveOp of_gradients() const;
 };
 enum class ParameterSync : uint8_t {
     none,  // nothing was reduced
@@ -91,8 +97,8 @@ enum class ParameterSync : uint8_t {
 };
 struct ParameterCheck {
     bool sharded;
-    double implied_parameters;
-    std::optional<double> ratio;  // none: parameters not given
+    double implied_parameters;    // by the gradients
+    std::optional<double> ratio;  // of these to the parameters; none: they are not given
     std::optional<ParameterSync> sync;
     double wire_bytes;  // per rank and step, as a ring sends them
     std::optional<double> expected_wire_bytes;

@@ -10,7 +10,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr double kNearlyTwice = 1.8;  // re-gathering sharded parameters makes 1.5, which is as it should be
+constexpr double kNearlyTwice = 1.8;
 
 std::optional<double> ratio_to_params(const Situation& run) {
     const auto implied = run.real("SELECT params_implied FROM allreduce_check");

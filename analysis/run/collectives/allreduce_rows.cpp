@@ -96,11 +96,25 @@ int64_t counted_steps(const CollectiveRun& all) {
     return count;
 }
 
-// Of the type that most bytes are of; there are master copies and losses of other types.
+double volume_of(const std::vector<StatRow>& rows, std::string_view op) {
+    double sum = 0;
+    for (const StatRow& row : rows) sum += row.op == op ? row.volume() : 0;
+    return sum;
+}
+
+StepVolume volume_in(const std::vector<StatRow>& rows, int64_t steps) {
+    const auto per_step = [&](std::string_view op) {
+        return volume_of(rows, op) / static_cast<double>(steps);
+    };
+    return {per_step("allreduce"), per_step("reducescatter"), per_step("allgather")};
+}
+
+// Of the type that most bytes of that operation are of; there are master copies and losses of other types.
 int64_t bytes_per_parameter(const std::vector<StatRow>& rows) {
+    const std::string_view op = facts_of(volume_in(rows, 1).of_gradients()).word;
     std::map<std::string, double> moved;
     for (const StatRow& row : rows)
-        if (is_of_parameters(row)) moved[row.dtype] += row.volume();
+        if (row.op == op) moved[row.dtype] += row.volume();
     const auto most = std::max_element(moved.begin(), moved.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     for (int dtype = 0; most != moved.end() && dtype_bytes(dtype) > 0; ++dtype)
@@ -116,12 +130,6 @@ int64_t expected_step_ns(const std::vector<StatRow>& rows, double wire_bytes, do
     if (most == nullptr || most->by.model != ExpectedModel::two_level) return to_int64(wire_bytes / gb_per_s);
     const double bytes = wire_bytes / bus_factor(CollectiveOp::all_reduce, most->ranks);
     return expected_ns(CollectiveOp::all_reduce, to_int64(bytes), most->ranks, most->by);
-}
-
-double volume_of(const std::vector<StatRow>& rows, std::string_view op) {
-    double sum = 0;
-    for (const StatRow& row : rows) sum += row.op == op ? row.volume() : 0;
-    return sum;
 }
 
 // What those that could not be timed took is taken from those alike. None: of some nothing is known, and they
@@ -164,11 +172,8 @@ void write_check(const std::vector<StatRow>& rows, int64_t steps, const std::opt
         bytes += row.volume();
         if (!gb_per_s) gb_per_s = row.gb_per_s;
     }
-    const StepVolume volume = {per_step(volume_of(rows, "allreduce")),
-                               per_step(volume_of(rows, "reducescatter")),
-                               per_step(volume_of(rows, "allgather"))};
     const ParameterCheck check =
-        check_parameters(volume, params, bytes_per_parameter(rows), rows.front().ranks);
+        check_parameters(volume_in(rows, steps), params, bytes_per_parameter(rows), rows.front().ranks);
     const double wire_bytes = check.expected_wire_bytes.value_or(check.wire_bytes);
     const auto measured = measured_ns(rows, bytes);
     std::string why;

@@ -162,8 +162,13 @@ TEST_CASE("ReduceScatter and AllGather are one AllReduce together", "[collective
     CHECK(check.ratio == 1.0);
     CHECK(check.wire_bytes == 6000);  // 3/4 * 4000 each
     CHECK(check.expected_wire_bytes == 6000.0);
-    // Gathered again for the backward pass.
-    CHECK(check_parameters({0, 4000, 8000}, 1000, 4, 4).ratio == 1.5);
+    // Gathered again for the backward pass: there are no more parameters for that.
+    const ParameterCheck again = check_parameters({0, 4000, 8000}, 1000, 4, 4);
+    CHECK(again.ratio == 1.0);
+    CHECK(again.implied_parameters == 1000);
+    // Scattered twice: gradients go around twice.
+    CHECK(check_parameters({0, 8000, 4000}, 1000, 4, 4).ratio == 2.0);
+    CHECK(check_parameters({0, 0, 8000}, {}, 4, 4).implied_parameters == 2000);
 }
 
 }  // namespace collective_expected_test

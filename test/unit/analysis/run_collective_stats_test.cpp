@@ -193,6 +193,31 @@ TEST_CASE("what is not known of the parameters says why", "[run_collective_stats
           "- nothing was reduced or gathered between ranks");
 }
 
+// FSDP: 8 MB of 16 bits are gathered three times, with recomputation, and their gradients scattered in 32.
+TEST_CASE("parameters that are gathered again are no more of them", "[run_collective_stats]") {
+    constexpr int kBfloat16 = 9;
+    Ranks ranks(2);
+    for (int rank = 0; rank < 2; ++rank) {
+        ranks[rank].steps(1, 0, 10 * kMs);
+        for (int i = 0; i < 3; ++i) {
+            NcclCall gather;
+            gather.bytes = 4'000'000;
+            gather.api = "ncclAllGather";
+            gather.dtype = kBfloat16;
+            gather.seq = i + 1;
+            ranks[rank].nccl(10 + 20 * i, 100 + 200 * i, 200 + 200 * i, gather);
+        }
+        NcclCall scatter;
+        scatter.bytes = 8'000'000;
+        scatter.api = "ncclReduceScatter";
+        scatter.seq = 4;
+        ranks[rank].nccl(80, 800, 900, scatter);
+    }
+    ranks.write();
+    CHECK(ranks.ask("SELECT params_implied, sharded, bytes_per_step FROM allreduce_check") ==
+          "4000000.0 1 40000000.0");
+}
+
 // ReduceScatter of 4 MB each to 8 MB in all, and AllGather back: one AllReduce of 8 MB, 2 M parameters.
 TEST_CASE("sharded training reduces by scattering and gathering", "[run_collective_stats]") {
     Ranks ranks(2);
