@@ -120,10 +120,10 @@ def is_uri(word):
 
 
 def listed(words):
-    """All files that these words mean: a file or a folder. A file that is named and not there is in the list,
-    too. By path, each once."""
+    """All files that these words mean: a file, a folder, or @FILE with a word on each line. A file that is
+    named and not there is in the list, too. By path, each once."""
     found = {}
-    for word in words:
+    for word in words_of(words):
         more = in_folder(os.path.abspath(word)) if os.path.isdir(word) else [looked_at(os.path.abspath(word))]
         found.update((file.path, file) for file in more)
     return [found[path] for path in sorted(found)]
