@@ -6,8 +6,8 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr HostInside kOrder[] = {HostInside::input, HostInside::optimizer, HostInside::framework,
-                                 HostInside::waits, HostInside::python};
+constexpr HostInside kOrder[] = {HostInside::input,     HostInside::optimizer, HostInside::allocates,
+                                 HostInside::framework, HostInside::waits,     HostInside::python};
 
 }  // namespace
 

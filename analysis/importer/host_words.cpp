@@ -28,6 +28,9 @@ constexpr HostWord kHostWords[] = {
     // JAX's frames in which the program waits for what it asked for.
     {HostInside::waits, "$", " block_until_ready"},
     {HostInside::waits, "$array.py:", " _value"},
+    // XLA's, for what a program is to run with.
+    {HostInside::allocates, "Build buffer allocations"},
+    {HostInside::allocates, "DeviceMemAllocator::Alloc"},
     // TensorFlow's operators that hand a batch to the step.
     {HostInside::input, "IteratorGetNext"},
 };

@@ -6,17 +6,18 @@
 
 namespace gpushim::analysis {
 
-// Of several at one time the first counts (waits: before python): a loader's operators load, an optimizer's
-// optimize.
+// Of several at one time the first counts (waits: before python, allocates: before framework): a loader's
+// operators load, an optimizer's optimize.
 enum class HostInside : uint8_t {
     input = 1,  // the loading of a batch
     optimizer,
     framework,  // an operator, which is dispatched to what it launches
     python,     // a frame
     sampled,    // no span, and in no trace of another tool: seen in a line of Python at that moment
-    waits       // for the device, as its name tells, without a call that says so
+    waits,      // for the device, as its name tells, without a call that says so
+    allocates   // memory of the device, as its name tells; what the framework has of it needs no call
 };
-constexpr HostInside kLastInside = HostInside::waits;
+constexpr HostInside kLastInside = HostInside::allocates;
 
 // What a sample of its Python says of a thread, beside the line that it was in. Of several the first counts.
 enum class PythonDoes : uint8_t {

@@ -38,6 +38,8 @@ std::optional<What> what_inside(const Call& call) {
             return What::python;
         case HostInside::waits:
             return What::told_wait;
+        case HostInside::allocates:
+            return What::alloc_or_load;
         case HostInside::sampled:
             break;
     }

@@ -137,14 +137,15 @@ TEST_CASE("each thread has a line, launches have their GPU, gaps what they were"
 TEST_CASE("what a thread was inside of is on its line", "[host_calls]") {
     const TraceFacts facts = facts_of(1, 1);
     HostCalls host(facts);
-    for (int64_t inside = 1; inside <= 5; ++inside) {
+    for (int64_t inside = 1; inside <= 7; ++inside) {
         Call span = other(CallKind::inside, kNoLane, kNoTarget, inside * 10, inside * 10 + 5);
         span.detail = inside;  // 5 is not known
         CHECK_FALSE(what_of(span));
         host.take(span);
     }
-    const What is[] = {What::loading, What::optimizing, What::dispatching, What::python, What::unknown};
-    for (int64_t at = 0; at < 5; ++at)
+    const What is[] = {What::loading, What::optimizing, What::dispatching,  What::python,
+                       What::unknown, What::told_wait,  What::alloc_or_load};
+    for (int64_t at = 0; at < 7; ++at)
         CHECK(host.lines().at(1).pieces(at * 10 + 10, at * 10 + 15)[0].what == is[at]);
 }
 

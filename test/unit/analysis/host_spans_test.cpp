@@ -113,6 +113,16 @@ TEST_CASE("threads are laid out apart, also at times below 0", "[host_spans]") {
 //  framework            5|══|8
 //  waits           2|═══════════|12
 //  python     0|═════════════════════|20
+//  allocates       2|════|5
+//  framework    0|══════════════|10
+TEST_CASE("of an operator the time in which it allocates is no work of its own", "[host_spans]") {
+    CHECK(laid_out({{1, 0, 10, kFramework}, {1, 2, 5, HostInside::allocates}}) ==
+          std::vector<HostSpan>{
+              {1, 0, 2, kFramework}, {1, 2, 5, HostInside::allocates}, {1, 5, 10, kFramework}});
+    CHECK(inside_of("Build buffer allocations") == HostInside::allocates);
+    CHECK(inside_of("Build buffers") == std::nullopt);
+}
+
 TEST_CASE("waiting is more than Python, and less than an operator", "[host_spans]") {
     CHECK(laid_out({{1, 0, 20, kPython}, {1, 2, 12, HostInside::waits}, {1, 5, 8, kFramework}}) ==
           std::vector<HostSpan>{{1, 0, 2, kPython},
