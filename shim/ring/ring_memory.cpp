@@ -30,15 +30,17 @@ bool file_may_have(size_t bytes) {
     return getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes <= most.rlim_cur;
 }
 
-// A file of ours in the table of the program, which may close it at any time and have a file of its own under
-// the number: before each use it is looked whether it is still ours. Raw system calls: the C library's are
-// cancellation points, and a launch is none.
+// A new file in the program's table of descriptors. The program may close it at any time and have a file of
+// its own under the number, so each use first looks whether it is still the one at the path. Raw system
+// calls: the C library's are cancellation points, and a launch is none.
 class NewFile {
   public:
     explicit NewFile(const char* path)
         : descriptor_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path,
                                                O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600))) {
-        if (descriptor_ >= 0 && status_of_link(path, &made_) != 0) made_ = {};
+        // Somebody who clears the folder may have taken the path away.
+        if (is_there() && status_of_link(path, &made_) != 0 && status_of(descriptor_, &made_) != 0)
+            made_ = {};
     }
     ~NewFile() {
         if (is_ours()) syscall(SYS_close, descriptor_);
