@@ -1,8 +1,7 @@
 // Rules about idle time of one GPU: what the host does while it waits.
 #include <catch2/catch.hpp>
 
-#include "run_rows.h"
-#include "shim/failing_new.h"
+#include "idle_run.h"
 
 namespace rule_one_gpu_test {
 
@@ -10,17 +9,7 @@ using namespace made;
 
 namespace {
 
-constexpr int64_t kStepNs = 20 * kMs;
-
 int64_t of_step(double share) { return static_cast<int64_t>(share * static_cast<double>(kStepNs)); }
-
-// One rank, steps of 20 ms, idle for so much by that cause.
-RunRows idle_run(const char* cause, int64_t ns) {
-    RunRows run;
-    run.rank(0).steps(0, {.ran = {{kCompute, kStepNs - ns}}, .idle = {{cause, ns}}});
-    run.change("UPDATE gpu SET memory_peak_bytes = 13 << 30");  // no room for a larger batch
-    return run;
-}
 
 RunRows idle_share(const char* cause, double share) { return idle_run(cause, of_step(share)); }
 
@@ -195,47 +184,7 @@ TEST_CASE("idle time without a processor is not a reading's", "[rule][rule_one_g
     CHECK(run.said() == "host_contention");
 }
 
-TEST_CASE("what the GPU waits for is the gain, and only that rule's", "[rule][rule_one_gpu]") {
-    RunRows run = idle_run("input_cpu", 3 * kMs);
-    CHECK(run.said() == "input_bound");
-    const Finding found = *run.look("input_bound");
-    CHECK(found.gain.high_ns == Approx(3 * kMs));
-    CHECK(found.gain.low_ns == Approx(3 * kMs - 8 * kUs));  // a launch's latency stays
-    REQUIRE(found.evidence.size() == 3);
-    CHECK(found.evidence[0].table == "gap");
-    CHECK(found.title.find("itself loads the batch") != std::string::npos);
-    CHECK(idle_run("input_wait", 3 * kMs).look("input_bound")->title.find("from its loaders") !=
-          std::string::npos);
-}
-
-//  19 steps load for 100 us, one for 40 ms
-TEST_CASE("a step that loads for very long does something else", "[rule][rule_one_gpu]") {
-    RunRows run;
-    run.rank(0);
-    for (int64_t step = 0; step < RunRows::kSteps; ++step)
-        run.step(0, step,
-                 {.ran = {{kCompute, 19 * kMs}}, .idle = {{"input_cpu", step == 8 ? 40 * kMs : 100 * kUs}}});
-    CHECK(run.said() == "step_gap");
-    const Finding found = *run.look("step_gap");
-    CHECK(found.gain.high_ns == Approx((40 * kMs - 400 * kUs) / 20.0));
-    CHECK(found.title.find("in 1 of 20 steps; the longest, 39.6 ms, in step 8") != std::string::npos);
-}
-
-//  rank 0   ████████· ████████·         a batch takes 100 us
-//  rank 1   ████████· ████████·
-//  rank 2   ████████···· ████████····   and 2 ms, in every step: no callback, though no other rank has such
-TEST_CASE("what a rank waits for its input in each of its steps is usual for it", "[rule][rule_one_gpu]") {
-    RunRows run;
-    run.rank(0).rank(1).rank(2);
-    for (const int64_t rank : {0, 1})
-        run.steps(rank, {.ran = {{kCompute, 18 * kMs}, {kWaiting, 1900 * kUs}},
-                         .idle = {{"input_wait", 100 * kUs}}});
-    run.steps(2, {.ran = {{kCompute, 18 * kMs}}, .idle = {{"input_wait", 2 * kMs}}});
-    CHECK(!run.look("step_gap"));
-    CHECK(run.look("input_bound")->gain.high_ns == Approx(2 * kMs));  // the others' own work takes 18 ms, too
-}
-
-//  of 20 steps of two ranks, in half of rank 1's: ten steps of twenty, not of forty
+//  in every fourth step of rank 1, and in none of rank 0: of so many steps of twenty, not of forty
 TEST_CASE("long gaps of a rank are of so many steps of the job", "[rule][rule_one_gpu]") {
     RunRows run;
     run.rank(0).rank(1);
@@ -254,80 +203,6 @@ TEST_CASE("a rank without steps makes no step longer", "[rule][rule_one_gpu]") {
     run.steps(0, {.ran = {{kCompute, 20 * kMs}}});
     run.steps(1, {.idle = {{"host_blocked", 100 * kMs}}}, 4);
     CHECK(run.said() == "");
-}
-
-// 25 ns of which nothing tells are not what 300 us are, though the host did little else by a name.
-TEST_CASE("what looks like a batch in a few steps is no time that nothing tells of", "[rule][rule_one_gpu]") {
-    RunRows run;
-    run.rank(0);
-    for (int64_t step = 0; step < RunRows::kSteps; ++step)
-        run.step(0, step,
-                 {.ran = {{kCompute, 19 * kMs}},
-                  .idle = {{"input_wait", step == 8 ? 40 * kMs : 100 * kUs}, {"host_unknown", 25}}});
-    const Finding found = *run.look("step_gap");
-    CHECK(found.heading == nullptr);
-    CHECK(found.title.find("nothing tells") == std::string::npos);
-}
-
-//  GPU    █████ backward d2h|            |h2d █████      15 MB each way, in every step
-//  host                      | optimizer |
-TEST_CASE("what is computed between copies back and forth is not called loading", "[rule][rule_one_gpu]") {
-    const auto run_of = [](int64_t back_bytes, int64_t steps) {
-        RunRows run = idle_run("input_cpu", 3 * kMs);
-        for (const auto& [kind, bytes] : {std::pair("d2h", back_bytes), {"h2d", int64_t{15'000'000}}})
-            run.add("copy_stat", {{"gpu_id", int64_t{0}},
-                                  {"stream_id", int64_t{1}},
-                                  {"kind", kind},
-                                  {"count", RunRows::kSteps},
-                                  {"bytes", RunRows::kSteps * bytes},
-                                  {"steps", std::string_view(kind) == "d2h" ? steps : RunRows::kSteps}});
-        return run;
-    };
-    const Finding offloaded = *run_of(15'000'000, RunRows::kSteps).look("input_bound");
-    REQUIRE(offloaded.heading != nullptr);
-    CHECK(std::string(offloaded.heading->verdict) == "host-bound");
-    CHECK(offloaded.title.find("between 15.0 MB that it reads back and 15.0 MB that it sends") !=
-          std::string::npos);
-    CHECK(offloaded.gain.high_ns == Approx(3 * kMs));
-    CHECK(run_of(4'000, RunRows::kSteps).look("input_bound")->heading == nullptr);  // a loss
-    CHECK(run_of(15'000'000, 2).look("input_bound")->heading == nullptr);           // checkpoints
-}
-
-//  19 steps load for 100 us, one for 40 ms, and the loader says so: workers deliver in bursts
-TEST_CASE("a step that loads for very long waits for its loader, where that is told",
-          "[rule][rule_one_gpu]") {
-    RunRows run;
-    run.rank(0);
-    for (int64_t step = 0; step < RunRows::kSteps; ++step)
-        run.step(
-            0, step,
-            {.ran = {{kCompute, 19 * kMs}}, .idle = {{"input_loading", step == 8 ? 40 * kMs : 100 * kUs}}});
-    CHECK(run.said() == "input_bound");
-    CHECK(run.look("input_bound")->gain.high_ns == Approx((40 * kMs + 19 * 100 * kUs) / 20.0));
-}
-
-//  19 steps load for 100 us, and say so; in one 40 ms pass before its batch, and nothing tells of what
-TEST_CASE("that the loader was named once makes nothing else input", "[rule][rule_one_gpu]") {
-    RunRows run;
-    run.rank(0);
-    for (int64_t step = 0; step < RunRows::kSteps; ++step)
-        run.step(0, step,
-                 {.ran = {{kCompute, 19 * kMs}},
-                  .idle = {{step == 8 ? "input_cpu" : "input_loading", step == 8 ? 40 * kMs : 100 * kUs}}});
-    run.add("torch_step", {{"rank_id", int64_t{0}}, {"number", int64_t{3}}, {"dataloader_ns", 100 * kUs}});
-    CHECK(run.said() == "step_gap");
-}
-
-// Of a run of many steps each is asked for: to look through all of them each time would take hours.
-TEST_CASE("what is usual in all steps is not worked out for each of them", "[rule][rule_one_gpu]") {
-    if (!FailingNew::kWorks) return;
-    RunRows run = idle_run("input_cpu", 2 * kMs);
-    const Situation situation(run.raw());
-    const FailingNew first(1);
-    double input_ns = 0;
-    for (const GpuInStep& gpu : situation.basis().rows()) input_ns += situation.input_ns(gpu);
-    CHECK(!first.has_failed());
-    CHECK(input_ns == RunRows::kSteps * 2e6);
 }
 
 TEST_CASE("what the host does after reading a number is the reading's", "[rule][rule_one_gpu]") {

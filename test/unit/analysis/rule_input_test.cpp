@@ -1,0 +1,124 @@
+// Rules about a GPU that waits for its batch, and what is not that.
+#include <catch2/catch.hpp>
+
+#include <map>
+#include <string>
+
+#include "idle_run.h"
+#include "shim/failing_new.h"
+
+namespace rule_input_test {
+
+using namespace made;
+
+namespace {
+
+// 19 steps are idle for 100 us by one cause, and one for 40 ms by that or another; all so long beside that.
+RunRows but_for_one(const char* usual, const char* once, const std::map<std::string, int64_t>& beside = {}) {
+    RunRows run;
+    run.rank(0);
+    for (int64_t step = 0; step < RunRows::kSteps; ++step) {
+        StepOf is = {.ran = {{kCompute, 19 * kMs}}, .idle = beside};
+        is.idle[step == 8 ? once : usual] = step == 8 ? 40 * kMs : 100 * kUs;
+        run.step(0, step, is);
+    }
+    return run;
+}
+
+}  // namespace
+
+TEST_CASE("what the GPU waits for is the gain, and only that rule's", "[rule][rule_input]") {
+    RunRows run = idle_run("input_cpu", 3 * kMs);
+    CHECK(run.said() == "input_bound");
+    const Finding found = *run.look("input_bound");
+    CHECK(found.gain.high_ns == Approx(3 * kMs));
+    CHECK(found.gain.low_ns == Approx(3 * kMs - 8 * kUs));  // a launch's latency stays
+    REQUIRE(found.evidence.size() == 3);
+    CHECK(found.evidence[0].table == "gap");
+    CHECK(found.title.find("itself loads the batch") != std::string::npos);
+    CHECK(idle_run("input_wait", 3 * kMs).look("input_bound")->title.find("from its loaders") !=
+          std::string::npos);
+}
+
+//  19 steps load for 100 us, one for 40 ms
+TEST_CASE("a step that loads for very long does something else", "[rule][rule_input]") {
+    RunRows run = but_for_one("input_cpu", "input_cpu");
+    CHECK(run.said() == "step_gap");
+    const Finding found = *run.look("step_gap");
+    CHECK(found.gain.high_ns == Approx((40 * kMs - 400 * kUs) / 20.0));
+    CHECK(found.title.find("in 1 of 20 steps; the longest, 39.6 ms, in step 8") != std::string::npos);
+}
+
+//  rank 0   ████████· ████████·         a batch takes 100 us
+//  rank 1   ████████· ████████·
+//  rank 2   ████████···· ████████····   and 2 ms, in every step: no callback, though no other rank has such
+TEST_CASE("what a rank waits for its input in each of its steps is usual for it", "[rule][rule_input]") {
+    RunRows run;
+    run.rank(0).rank(1).rank(2);
+    for (const int64_t rank : {0, 1})
+        run.steps(rank, {.ran = {{kCompute, 18 * kMs}, {kWaiting, 1900 * kUs}},
+                         .idle = {{"input_wait", 100 * kUs}}});
+    run.steps(2, {.ran = {{kCompute, 18 * kMs}}, .idle = {{"input_wait", 2 * kMs}}});
+    CHECK(!run.look("step_gap"));
+    CHECK(run.look("input_bound")->gain.high_ns == Approx(2 * kMs));  // the others' own work takes 18 ms, too
+}
+
+// 25 ns of which nothing tells are not what 300 us are, though the host did little else by a name.
+TEST_CASE("what looks like a batch in a few steps is no time that nothing tells of", "[rule][rule_input]") {
+    RunRows run = but_for_one("input_wait", "input_wait", {{"host_unknown", 25}});
+    const Finding found = *run.look("step_gap");
+    CHECK(found.heading == nullptr);
+    CHECK(found.title.find("nothing tells") == std::string::npos);
+}
+
+//  GPU    █████ backward d2h|            |h2d █████      15 MB each way, in every step
+//  host                      | optimizer |
+TEST_CASE("what is computed between copies back and forth is not called loading", "[rule][rule_input]") {
+    const auto run_of = [](int64_t back_bytes, int64_t steps) {
+        RunRows run = idle_run("input_cpu", 3 * kMs);
+        for (const auto& [kind, bytes] : {std::pair("d2h", back_bytes), {"h2d", int64_t{15'000'000}}})
+            run.add("copy_stat", {{"gpu_id", int64_t{0}},
+                                  {"stream_id", int64_t{1}},
+                                  {"kind", kind},
+                                  {"count", RunRows::kSteps},
+                                  {"bytes", RunRows::kSteps * bytes},
+                                  {"steps", std::string_view(kind) == "d2h" ? steps : RunRows::kSteps}});
+        return run;
+    };
+    const Finding offloaded = *run_of(15'000'000, RunRows::kSteps).look("input_bound");
+    REQUIRE(offloaded.heading != nullptr);
+    CHECK(std::string(offloaded.heading->verdict) == "host-bound");
+    CHECK(offloaded.title.find("between 15.0 MB that it reads back and 15.0 MB that it sends") !=
+          std::string::npos);
+    CHECK(offloaded.gain.high_ns == Approx(3 * kMs));
+    CHECK(run_of(4'000, RunRows::kSteps).look("input_bound")->heading == nullptr);  // a loss
+    CHECK(run_of(15'000'000, 2).look("input_bound")->heading == nullptr);           // checkpoints
+}
+
+//  19 steps load for 100 us, one for 40 ms, and the loader says so: workers deliver in bursts
+TEST_CASE("a step that loads for very long waits for its loader, where that is told", "[rule][rule_input]") {
+    RunRows run = but_for_one("input_loading", "input_loading");
+    CHECK(run.said() == "input_bound");
+    CHECK(run.look("input_bound")->gain.high_ns == Approx((40 * kMs + 19 * 100 * kUs) / 20.0));
+}
+
+//  19 steps load for 100 us, and say so; in one 40 ms pass before its batch, and nothing tells of what
+TEST_CASE("that the loader was named once makes nothing else input", "[rule][rule_input]") {
+    RunRows run = but_for_one("input_loading", "input_cpu");
+    run.add("torch_step", {{"rank_id", int64_t{0}}, {"number", int64_t{3}}, {"dataloader_ns", 100 * kUs}});
+    CHECK(run.said() == "step_gap");
+}
+
+// Of a run of many steps each is asked for: to look through all of them each time would take hours.
+TEST_CASE("what is usual in all steps is not worked out for each of them", "[rule][rule_input]") {
+    if (!FailingNew::kWorks) return;
+    RunRows run = idle_run("input_cpu", 2 * kMs);
+    const Situation situation(run.raw());
+    const FailingNew first(1);
+    double input_ns = 0;
+    for (const GpuInStep& gpu : situation.basis().rows()) input_ns += situation.input_ns(gpu);
+    CHECK(!first.has_failed());
+    CHECK(input_ns == RunRows::kSteps * 2e6);
+}
+
+}  // namespace rule_input_test
