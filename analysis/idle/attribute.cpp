@@ -112,7 +112,7 @@ class Question {
                 continue;
             }
             // What comes behind the last piece is N's own call.
-            if (i + 1 < pieces.size() && line_.is_work_of_operator(piece)) {
+            if (i + 1 < pieces.size() && is_work_of_operator(piece)) {
                 put(Cause::operator_cpu, piece.from_ns, piece.until_ns);
                 continue;
             }
@@ -140,6 +140,14 @@ class Question {
         const bool is_off = piece.what == What::ready || piece.what == What::blocked;
         return line_.is_told() && !is_off && may_be_in_loop(piece.what) &&
                line_.is_in_launch_loop(piece, gap_.gpu);
+    }
+
+    // While other threads launch, it may be for those that it waits: a pool that works for all GPUs.
+    bool is_work_of_operator(const HostPiece& piece) const {
+        const auto work = line_.work_of_operator(piece);
+        return work && std::none_of(lines_.begin(), lines_.end(), [&](const auto& other) {
+                   return &other.second != &line_ && other.second.launches_in(*work);
+               });
     }
 
     void put_outside(OutsidePart part, const HostPiece& piece) {

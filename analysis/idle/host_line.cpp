@@ -141,19 +141,29 @@ Stretch HostLine::around(int64_t t_ns) const {
     return stretch;
 }
 
-bool HostLine::is_work_of_operator(const HostPiece& piece) const {
+std::optional<Interval> HostLine::work_of_operator(const HostPiece& piece) const {
     const size_t here = first_ending_after(piece.from_ns);
-    if (here >= pieces_.size() || pieces_[here].what != What::dispatching) return false;
+    if (here >= pieces_.size() || pieces_[here].what != What::dispatching) return {};
     const HostPiece& whole = pieces_[here];
-    if (whole.until_ns - whole.from_ns < kOperatorWorkNs) return false;
+    if (whole.until_ns - whole.from_ns < kOperatorWorkNs) return {};
     const auto is_call = [](const HostPiece& other) {
         return other.what < What::optimizing || other.what == What::other_call;
     };
     if (here + 1 < pieces_.size() && pieces_[here + 1].from_ns == whole.until_ns &&
         is_call(pieces_[here + 1]))
-        return false;
-    if (here == first_) return first_ == 0;  // what was before is forgotten
-    return pieces_[here - 1].until_ns != whole.from_ns || !is_call(pieces_[here - 1]);
+        return {};
+    const bool is_behind_call =
+        here == first_ ? first_ != 0  // what was before is forgotten
+                       : pieces_[here - 1].until_ns == whole.from_ns && is_call(pieces_[here - 1]);
+    if (is_behind_call) return {};
+    return Interval{whole.from_ns, whole.until_ns};
+}
+
+bool HostLine::launches_in(const Interval& time) const {
+    for (size_t i = first_ending_after(time.start_ns); i < pieces_.size() && pieces_[i].from_ns < time.end_ns;
+         ++i)
+        if (pieces_[i].what == What::launch) return true;
+    return false;
 }
 
 bool HostLine::is_in_launch_loop(const HostPiece& piece, int32_t gpu) const {

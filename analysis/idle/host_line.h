@@ -19,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "../interval/interval.h"
 #include "../trace/host_inside.h"
 
 namespace gpushim::analysis {
@@ -121,9 +122,11 @@ class HostLine {
     // Whether it lies between two launches for this GPU that are no further apart than a loop of launches:
     // in what the framework does for each of them, and in nothing else that has a cause of its own.
     bool is_in_launch_loop(const HostPiece& piece, int32_t gpu) const;
-    // Whether it is of an operator that takes a millisecond or longer and has made no call directly before or
-    // after: one that has is on its way from a call or to one, such as one that loads its library.
-    bool is_work_of_operator(const HostPiece& piece) const;
+    // The time of the operator that it is of, if that takes a millisecond or longer and has made no call
+    // directly before or after: one that has is on its way from a call or to one, such as one that loads its
+    // library.
+    std::optional<Interval> work_of_operator(const HostPiece& piece) const;
+    bool launches_in(const Interval& time) const;  // for any GPU, as far back as is kept
     // The sync call that covers [from, until] or touches it; the last one.
     std::optional<HostPiece> sync_at(int64_t from_ns, int64_t until_ns) const;
 

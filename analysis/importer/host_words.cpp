@@ -28,6 +28,8 @@ constexpr HostWord kHostWords[] = {
     // JAX's frames in which the program waits for what it asked for.
     {HostInside::waits, "$", " block_until_ready"},
     {HostInside::waits, "$array.py:", " _value"},
+    // XLA's for a task that waits until a buffer is there; what it does then has names of its own.
+    {HostInside::waits, "BufferSequencingEvent::Execute"},
     // XLA's, for what a program is to run with.
     {HostInside::allocates, "Build buffer allocations"},
     {HostInside::allocates, "DeviceMemAllocator::Alloc"},

@@ -9,6 +9,7 @@
 #include "external_sort.h"
 #include "host_spans.h"
 #include "host_words.h"
+#include "program_spans.h"
 #include "thread_join.h"
 #include "trace_tables.h"
 
@@ -342,10 +343,10 @@ void TraceWriter::Impl::lay_out_spans(const ImportedTrace& trace) {
         rows.add(row);
     });
     if (trace.program_thread) {
-        HostSpans program([&](const HostSpan& span) { fill.other(span); });
-        spans.each([&](const HostSpan& span) {
-            if (span.thread == *trace.program_thread) program.add(span);
-        });
+        ProgramSpans program(*trace.program_thread, [&](const HostSpan& span) { fill.other(span); });
+        spans.each([&](const HostSpan& span) { program.find_operators(span); });
+        spans.each([&](const HostSpan& span) { program.find_parts(span); });
+        spans.each([&](const HostSpan& span) { program.lay_out(span); });
         program.finish();
     }
     std::set<int64_t> without = tids;

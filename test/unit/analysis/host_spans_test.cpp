@@ -121,6 +121,7 @@ TEST_CASE("of an operator the time in which it allocates is no work of its own",
               {1, 0, 2, kFramework}, {1, 2, 5, HostInside::allocates}, {1, 5, 10, kFramework}});
     CHECK(inside_of("Build buffer allocations") == HostInside::allocates);
     CHECK(inside_of("Build buffers") == std::nullopt);
+    CHECK(inside_of("BufferSequencingEvent::Execute") == HostInside::waits);
 }
 
 TEST_CASE("waiting is more than Python, and less than an operator", "[host_spans]") {

@@ -69,6 +69,20 @@ TEST_CASE("an operator of a millisecond that calls nothing computes on the proce
     CHECK(reads.pieces().at(1) == is(Cause::framework, 305, 2105));
 }
 
+//  thread   ┌──────────operator──────────┐2100  ┌op┐L
+//  another        L(GPU 1)                              a pool that launches for all GPUs
+TEST_CASE("an operator in which other threads launch does not compute", "[idle]") {
+    const auto first_piece = [](What what, int64_t from_us, int64_t until_us) {
+        Scene scene;
+        scene.call(What::dispatching, 0, 2100).call(What::dispatching, 2110, 2145);
+        scene.lines[2].add(HostCall{what, from_us * kUs, until_us * kUs, 1});
+        return scene.gap_before(100, 2150, 2145, 2149).pieces().at(0);
+    };
+    CHECK(first_piece(What::launch, 500, 510) == is(Cause::framework, 100, 2105));
+    CHECK(first_piece(What::launch, 2100, 2120) == is(Cause::operator_cpu, 100, 2105));  // behind it
+    CHECK(first_piece(What::alloc_or_load, 500, 510) == is(Cause::operator_cpu, 100, 2105));
+}
+
 //  thread  L─┐104   L─┐114        every 10
 //  GPU        105███108  115███   3 long, 5 after its launch
 TEST_CASE("a loop that launches too slowly is launch bound, not latency", "[idle]") {

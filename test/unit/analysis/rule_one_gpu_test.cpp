@@ -9,7 +9,7 @@ using namespace made;
 
 namespace {
 
-int64_t of_step(double share) { return static_cast<int64_t>(share * static_cast<double>(kStepNs)); }
+int64_t of_step(double share) { return static_cast<int64_t>(share * static_cast<double>(kIdleStepNs)); }
 
 RunRows idle_share(const char* cause, double share) { return idle_run(cause, of_step(share)); }
 
@@ -349,7 +349,7 @@ TEST_CASE("kernels that do not fill the GPU are worth a larger batch", "[rule][r
     lasting.change("UPDATE kernel SET eligible = 0, tensor_core = NULL, family = 'normalisation'");
     CHECK_FALSE(lasting.says("larger_batch"));
     // More of it than there is of the step: an eighth of the step stays.
-    CHECK(with_grids(1.3, true).look("larger_batch")->gain.high_ns == Approx(kStepNs * 7 / 8.0));
+    CHECK(with_grids(1.3, true).look("larger_batch")->gain.high_ns == Approx(kIdleStepNs * 7 / 8.0));
 }
 
 }  // namespace rule_one_gpu_test
