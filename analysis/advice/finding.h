@@ -44,7 +44,8 @@ struct Finding {
     double confidence = 0;  // 0 to 1
     std::vector<Evidence> evidence;
     Kind kind = Kind::kGain;
-    bool fills_step = false;  // it takes more of a step than all computing: nothing else matters before it
+    bool fills_step = false;     // it takes more of a step than all computing: nothing else matters before it
+    bool in_some_steps = false;  // most steps have hardly any of it
     // Comes behind others of its scope that gain alike: its time is theirs, or may be a start, or does not
     // say why.
     bool yields = false;

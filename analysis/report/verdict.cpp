@@ -54,13 +54,14 @@ std::string step_text(const RunAdvice& run, const ShownSteps& steps) {
     return text + " on average";
 }
 
-// "73 % of each step the GPU waits for data (3.00 ms of 4.11 ms)"
+// "73 % of each step the GPU waits for data (3.00 ms of 4.11 ms)"; what is in some steps only is in no
+// "each".
 std::string cost_text(const RunAdvice& run, const Advice& first, const ShownSteps& steps) {
     const Finding& finding = first.finding;
     const auto& [low_ns, high_ns] = finding.gain;
     const std::string lead = finding.lead.empty() ? first.heading().lead : finding.lead;
     return shares_text(run.share_of_step(low_ns), run.share_of_step(high_ns)) +
-           (run.is_per_step ? " of each step " : " of the time ") + lead +
+           (run.is_per_step && !finding.in_some_steps ? " of each step " : " of the time ") + lead +
            (run.is_per_step ? " (" + times_text(low_ns, high_ns) + " of " + step_text(run, steps) + ")"
                             : "") +
            (finding.where.empty() ? "" : ", " + finding.where);

@@ -18,11 +18,10 @@ constexpr Causes kHost = {"callback", "host_cpu", "host_blocked", "host_unknown"
 constexpr double kRare = 0.5;  // of the steps; where fewer have such a gap, they are named
 
 // Of steps in which no code is loaded: what the host did, unless that is a wait's (see reads_every_step); and
-// what looks like loading a batch, where it is much more than is usual; and the one gap between launches.
-double gap_ns(const GpuInStep& gpu, bool reads, const Situation& run, double usual_drained_ns) {
-    if (gpu.loads_code) return 0;
+// the one gap between launches.
+double other_ns(const GpuInStep& gpu, bool reads, double usual_drained_ns) {
     const double of_waits_ns = std::min(gpu.drained_ns(kHost), kUnusual * usual_drained_ns);
-    return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) + run.more_than_input_ns(gpu) + gpu.pause_ns();
+    return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) + gpu.pause_ns();
 }
 
 // How many steps have most of it, and which has the longest.
@@ -51,43 +50,88 @@ constexpr Heading kUntold = {"host-bound", "Host time of unknown use",
                              "the GPU waits, and nothing tells what the host does",
                              "finding out what the host does there"};
 
-std::optional<Finding> look(const Situation& run) {
+// Both end in the copy of a batch, and from outside a loader that is late looks like a pause of the program.
+constexpr Heading kBeforeBatch = {"host-bound", "Long waits before some batches",
+                                  "the GPU waits for late batches or other work of the host, in some steps",
+                                  "loading those ahead, or doing other work less often"};
+
+struct Pauses {
+    Gain gain;
+    double all_ns = 0, before_batch_ns = 0;
+    Where where;
+};
+
+Pauses pauses_of(const Situation& run) {
     const bool reads = run.reads_every_step();
     const double usual_drained_ns = run.what_if().usual_drained_ns(kHost);
     std::map<int64_t, double> longest;  // by number of the step: of the rank that has most of it
-    Finding found;
-    found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
-        const double ns = gap_ns(gpu, reads, run, usual_drained_ns);
+    Pauses pauses;
+    pauses.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
+        if (gpu.loads_code) return without_idle(gpu, 0);
+        // What looks like loading a batch, where it is much more than is usual.
+        const double late_ns = run.more_than_input_ns(gpu);
+        const double ns = other_ns(gpu, reads, usual_drained_ns) + late_ns;
+        pauses.all_ns += ns;
+        pauses.before_batch_ns += late_ns;
         longest[gpu.number] = std::max(longest[gpu.number], ns);
         return without_idle(gpu, ns);
     });
     // Without a processor the host does nothing else: that is host_contention.
-    found.gain = without_contention(run, kHost, found.gain);
-    if (found.gain.high_ns <= 0) return {};
+    pauses.gain = without_contention(run, kHost, pauses.gain);
     std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
     for (const auto& [number, ns] : longest) gaps.emplace_back(ns, number);
-    const Where where = where_of(std::move(gaps));
-    found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
-                  " while the host does something else";
+    pauses.where = where_of(std::move(gaps));
+    return pauses;
+}
+
+void say_other(const Situation& run, const std::string& gain, Finding& found) {
+    found.title = "the GPU is idle " + gain + " of a " + run.per() + " while the host does something else";
+    found.try_it =
+        run.advice({run.is_per_step() ? "step_gap.in_steps" : "step_gap.without_steps", "step_gap"});
+    found.where = run.seen_in(kHost);
+}
+
+void say_untold(const Situation& run, const std::string& gain, const std::string& untold, Finding& found) {
+    found.heading = &kUntold;
+    found.title = "the GPU is idle " + gain + " of a " + run.per() + ", and for " + untold +
+                  " of it nothing tells what the host did";
+    found.try_it = run.advice({"step_gap.untold"});
+    found.where = run.seen_in(kHost);
+}
+
+void say_before_batch(const Situation& run, const std::string& gain, Finding& found) {
+    found.heading = &kBeforeBatch;
+    found.title =
+        "the GPU waits " + gain +
+        " of a step before the copy of a batch, in some steps much longer than is usual: for a batch "
+        "that is late, or while the host does something else";
+    found.try_it = run.advice({"step_gap.before_batch", "step_gap"});
+    found.where = run.seen_in(kInputCauses);
+}
+
+std::optional<Finding> look(const Situation& run) {
+    const Pauses pauses = pauses_of(run);
+    Finding found;
+    found.gain = pauses.gain;
+    if (found.gain.high_ns <= 0) return {};
+    const std::string gain = duration_text(found.gain.high_ns);
     const double untold_ns = run.what_if().idle_ns({"host_unknown"});
     // What looks like loading a batch is told, too, as is the one gap between launches.
-    const bool is_untold = untold_ns > kMostly * std::max(run.what_if().idle_ns(kHost), found.gain.high_ns);
-    if (is_untold) {
-        found.heading = &kUntold;
-        found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
-                      ", and for " + duration_text(std::min(untold_ns, found.gain.high_ns)) +
-                      " of it nothing tells what the host did";
-    }
-    if (run.has_steps() && static_cast<double>(where.steps) < kRare * static_cast<double>(where.all))
+    if (untold_ns > kMostly * std::max(run.what_if().idle_ns(kHost), found.gain.high_ns))
+        say_untold(run, gain, duration_text(std::min(untold_ns, found.gain.high_ns)), found);
+    else if (pauses.before_batch_ns > kMostly * pauses.all_ns)
+        say_before_batch(run, gain, found);
+    else
+        say_other(run, gain, found);
+    const Where& where = pauses.where;
+    found.in_some_steps =
+        run.has_steps() && static_cast<double>(where.steps) < kRare * static_cast<double>(where.all);
+    if (found.in_some_steps)
         found.title += ", most of it in " + count_text(where.steps) + " of " + count_text(where.all) +
                        " steps; the longest, " + duration_text(where.longest_ns) + ", in step " +
                        count_text(where.number);
-    found.try_it = is_untold           ? run.advice({"step_gap.untold"})
-                   : run.is_per_step() ? run.advice({"step_gap.in_steps", "step_gap"})
-                                       : run.advice({"step_gap.without_steps", "step_gap"});
     found.confidence = 0.7;
     found.yields = true;  // what else the host did does not say why
-    found.where = run.seen_in(kHost);
     found.evidence = run.gaps_of(
         {"callback", "host_cpu", "host_blocked", "host_unknown", "input_loading", "input_cpu", "input_wait"});
     return found;

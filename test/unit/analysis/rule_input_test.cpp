@@ -1,7 +1,6 @@
 // Rules about a GPU that waits for its batch, and what is not that.
 #include <catch2/catch.hpp>
 
-#include <map>
 #include <string>
 
 #include "idle_run.h"
@@ -10,22 +9,6 @@
 namespace rule_input_test {
 
 using namespace made;
-
-namespace {
-
-// 19 steps are idle for 100 us by one cause, and one for 40 ms by that or another; all so long beside that.
-RunRows but_for_one(const char* usual, const char* once, const std::map<std::string, int64_t>& beside = {}) {
-    RunRows run;
-    run.rank(0);
-    for (int64_t step = 0; step < RunRows::kSteps; ++step) {
-        StepOf is = {.ran = {{kCompute, 19 * kMs}}, .idle = beside};
-        is.idle[step == 8 ? once : usual] = step == 8 ? 40 * kMs : 100 * kUs;
-        run.step(0, step, is);
-    }
-    return run;
-}
-
-}  // namespace
 
 TEST_CASE("what the GPU waits for is the gain, and only that rule's", "[rule][rule_input]") {
     RunRows run = idle_run("input_cpu", 3 * kMs);
@@ -47,6 +30,22 @@ TEST_CASE("a step that loads for very long does something else", "[rule][rule_in
     const Finding found = *run.look("step_gap");
     CHECK(found.gain.high_ns == Approx((40 * kMs - 400 * kUs) / 20.0));
     CHECK(found.title.find("in 1 of 20 steps; the longest, 39.6 ms, in step 8") != std::string::npos);
+    CHECK(found.in_some_steps);
+}
+
+// From outside the two look alike, so both are said.
+TEST_CASE("a long wait before a batch is for a late batch or for something else", "[rule][rule_input]") {
+    const Finding late = *but_for_one("input_wait", "input_wait").look("step_gap");
+    REQUIRE(late.heading != nullptr);
+    CHECK(std::string(late.heading->title) == "Long waits before some batches");
+    CHECK(late.title.find("for a batch that is late, or while the host does something else") !=
+          std::string::npos);
+    CHECK(late.try_it.find("load further ahead") != std::string::npos);
+    const Finding other = *but_for_one("input_wait", "host_cpu").look("step_gap");
+    CHECK(other.heading == nullptr);
+    CHECK(other.in_some_steps);
+    CHECK(other.try_it.find("load further ahead") == std::string::npos);
+    CHECK_FALSE(idle_run("host_cpu", 3 * kMs).look("step_gap")->in_some_steps);
 }
 
 //  rank 0   ████████· ████████·         a batch takes 100 us
@@ -67,7 +66,7 @@ TEST_CASE("what a rank waits for its input in each of its steps is usual for it"
 TEST_CASE("what looks like a batch in a few steps is no time that nothing tells of", "[rule][rule_input]") {
     RunRows run = but_for_one("input_wait", "input_wait", {{"host_unknown", 25}});
     const Finding found = *run.look("step_gap");
-    CHECK(found.heading == nullptr);
+    CHECK(found.title.find("before the copy of a batch") != std::string::npos);
     CHECK(found.title.find("nothing tells") == std::string::npos);
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/report/evidence.h"
 #include "analysis/report/facts.h"
 #include "analysis/report/printed.h"
+#include "idle_run.h"
 #include "made_run.h"
 #include "run_rows.h"
 
@@ -32,17 +33,21 @@ Report report_of(const MadeRun& made) {
     return write_report({run});
 }
 
+Report report_of(RunRows rows) {
+    const TemporaryFolder folder;
+    const std::string place = folder.path() / "made.run.db";
+    rows.change("VACUUM INTO '" + place + "'");
+    const Database run(place);
+    return write_report({run});
+}
+
 // Of a job of one GPU whose steps are all like this one.
 Report report_of(const StepOf& step, const std::string& also = "") {
     RunRows rows;
     rows.rank(0).steps(0, step);
     rows.change(also);
     rows.change("UPDATE gpu SET memory_peak_bytes = 15 << 30");  // no room for a larger batch
-    const TemporaryFolder folder;
-    const std::string place = folder.path() / "made.run.db";
-    rows.change("VACUUM INTO '" + place + "'");
-    const Database run(place);
-    return write_report({run});
+    return report_of(std::move(rows));
 }
 
 Json verdict_of(const StepOf& step, const std::string& also = "") {
@@ -147,6 +152,15 @@ TEST_CASE("what was timed of a start is no figure of a run without steps", "[ver
         CHECK_THAT(lines,
                    Contains("STEP     none found; of 20.0 % of the run, which is not like the rest ·"));
     }
+}
+
+TEST_CASE("what one step has is not said of each", "[verdict]") {
+    const auto text = [](RunRows rows) { return report_of(std::move(rows)).json["verdict"]["text"].text(); };
+    const std::string what = "the GPU waits while the host does something else";
+    CHECK_THAT(text(but_for_one("host_cpu", "host_cpu")),
+               Contains("10 % of the time " + what + " (2.09–2.10 ms of 21.1 ms on average)"));
+    CHECK_THAT(text(idle_run("host_cpu", 2 * kMs)),
+               Contains("10 % of each step " + what + " (1.99–2.00 ms of 20.0 ms)"));
 }
 
 TEST_CASE("a report begins with the verdict, the step and the trust", "[verdict]") {
