@@ -35,6 +35,32 @@ std::map<int64_t, JobStep> job_steps(const Database& run) {
     return steps;
 }
 
+// Where the host is ahead of the GPU (v_host_ahead): of the steps from behind one in which it waits to the
+// next such their mean, which is what a step takes; what no wait ends is left out.
+//
+//   steps    ||||████|||||█████|||
+//   rounds   |  1   |    2    |
+std::map<int64_t, JobStep> by_rounds(std::map<int64_t, JobStep> steps) {
+    std::map<int64_t, JobStep> rounds;
+    int64_t sum_ns = 0, in_round_ns = 0, in_round = 0;
+    for (const auto& [number, step] : steps) sum_ns += step.length_ns;
+    JobStep round;
+    for (auto& [number, step] : steps) {
+        if (in_round == 0) round = {step.signature, 0, {}};
+        round.of_ranks.insert(round.of_ranks.end(), step.of_ranks.begin(), step.of_ranks.end());
+        in_round_ns += step.length_ns;
+        ++in_round;
+        if (step.length_ns <= sum_ns / static_cast<int64_t>(steps.size())) continue;
+        round.length_ns = in_round_ns / in_round;
+        for (RankStep& of_rank : round.of_ranks) of_rank.length_ns = round.length_ns;
+        rounds[number] = std::move(round);
+        in_round_ns = in_round = 0;
+    }
+    return rounds;
+}
+
+bool is_host_ahead(const Database& run) { return run.prepare("SELECT 1 FROM v_host_ahead").step(); }
+
 // A part for each set of classes (sql/tables, activity): what stands first here and is in it.
 struct PartOfClasses {
     int64_t classes;
@@ -144,7 +170,8 @@ std::vector<int64_t> thinned(const std::vector<int64_t>& lengths_ns, size_t most
 }
 
 std::vector<StepGroup> step_groups(const Database& run) {
-    const std::map<int64_t, JobStep> steps = job_steps(run);
+    std::map<int64_t, JobStep> steps = job_steps(run);
+    if (is_host_ahead(run)) steps = by_rounds(std::move(steps));
     if (steps.empty()) return {};
     const Timed timed = read_timed(run);
     std::map<int64_t, size_t> alike;

@@ -62,7 +62,10 @@ void read_figures(const Database& run, RunSummary& summary) {
     summary.mfu = first(run, "SELECT value FROM metric WHERE name = 'mfu'");
     summary.product_mfu = first(run, "SELECT value FROM metric WHERE name = 'product_mfu'");
     summary.joules_per_step = first(run, "SELECT avg(value) FROM metric WHERE name = 'joules_per_step'");
-    summary.step_ns = first(run, "SELECT value FROM metric WHERE name = 'step_median_ns' AND scope = 'run'");
+    summary.step_ns =
+        first(run,
+              "SELECT coalesce((SELECT max(mean_ns) FROM v_host_ahead), (SELECT value FROM metric"
+              " WHERE name = 'step_median_ns' AND scope = 'run'))");
     summary.samples_per_s = first(run, "SELECT value FROM metric WHERE name = 'samples_per_s'");
     summary.samples_per_step = first(run, "SELECT samples_per_step FROM v_model_rate");
 }

@@ -32,7 +32,7 @@ struct RunSummary {
     std::optional<double> busy_share, productive_share;  // means over its GPUs
     std::optional<double> mfu, product_mfu;              // by what a sample takes; by recorded products
     std::optional<double> joules_per_step;               // of a mean GPU
-    std::optional<double> step_ns;                       // median
+    std::optional<double> step_ns;  // median; where the host is ahead of the GPU (v_host_ahead), the mean
     std::optional<double> samples_per_step, samples_per_s;
     std::optional<StepParts> parts;  // none: no whole step was timed
     std::vector<Advice> advice;

@@ -29,6 +29,10 @@ Card step_card(const PageInput& input) {
                 "95 of 100 come within " + duration_of(tokens["p95_ns"]) + "; " +
                     count_of_json(steps["count"]) + " iterations"};
     if (steps["count"].amount() == 1) return {"Step", duration_of(steps["median_ns"]), "the only one"};
+    if (step_figures(input.source).host_ahead)
+        return {"Step, mean", duration_of(steps["mean_ns"]),
+                "the host is ahead of the GPU and calls for most of them in " +
+                    duration_of(steps["median_ns"]) + "; " + count_of_json(steps["count"]) + " steps"};
     const std::string mean =
         step_figures(input.source).is_uneven() ? duration_of(steps["mean_ns"]) + " on average; " : "";
     return {"Step, median", duration_of(steps["median_ns"]),

@@ -14,7 +14,8 @@ struct ShownSteps {
     std::optional<int64_t> first, last, left_out, median_ns, p95_ns, mean_ns;
     std::optional<int64_t> no_update_count, no_update_ns;  // stretches between them that train nothing
     std::optional<int64_t> undisturbed_ns;                 // the median of timed ones, without our events
-    std::optional<double> samples, confidence;             // samples of a step, all ranks
+    bool host_ahead = false;  // of some rank: most steps are shorter than what they launch (v_host_ahead)
+    std::optional<double> samples, confidence;  // samples of a step, all ranks
     std::string source = "none", anchor, why;
     // From the first step's begin to the last one's end, and what is before it; of the rank of which that is
     // most.

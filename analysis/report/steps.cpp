@@ -62,13 +62,20 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
                 duration_text(static_cast<double>(*steps.p95_ns)) + " p95" + mean +
                 (hang_of(source) ? "   until nothing moved any more" : ""));
     report.line("           " + basis_text(steps, source));
+    if (steps.host_ahead)
+        report.paragraph(
+            "           the host is ahead of the GPU: what most steps launch runs in those in which the host "
+            "waits,"
+            " so only the mean is how long a step takes",
+            kIndent);
     if (steps.why.starts_with(kByReads)) report.paragraph("           " + steps.why, kIndent);
     constexpr double kSmallPart = 0.5;
     if (steps.run_share.value_or(1) < kSmallPart && !source.is_part_of_run())
         report.line("           " + place_text(steps));
     if (steps.no_update_count && !source.is_part_of_run()) report.line("           " + no_update_text(steps));
     constexpr double kWorthSaying = 0.01;
-    if (steps.undisturbed_ns && static_cast<double>(*steps.undisturbed_ns) < (1 - kWorthSaying) * median_ns)
+    if (steps.undisturbed_ns && !steps.host_ahead &&
+        static_cast<double>(*steps.undisturbed_ns) < (1 - kWorthSaying) * median_ns)
         report.line("           " + duration_text(static_cast<double>(*steps.undisturbed_ns)) +
                     " without our events, as are GPU and IDLE below");
     if (source.is_part_of_run())
@@ -98,6 +105,7 @@ void write(const ReportSource& source, Report& report) {
             .maybe("median_ns", steps.median_ns, none)
             .maybe("p95_ns", steps.p95_ns, none)
             .maybe("mean_ns", steps.mean_ns, none)
+            .known("host_ahead", steps.host_ahead)
             .maybe("undisturbed_median_ns", steps.undisturbed_ns,
                    steps.median_ns ? "no step was timed as a whole" : none)
             .maybe("span_ns", steps.span_ns, no_place)

@@ -220,8 +220,10 @@ void write_step(const ShownSteps& steps, const ServingFigures& serving,
     if (serving.has_iterations() && !hung) {
         text += pace_text(serving, steps);
     } else if (steps.median_ns) {
-        text += duration_text(static_cast<double>(*steps.median_ns));
-        if (steps.is_uneven()) text += " (mean " + duration_text(static_cast<double>(*steps.mean_ns)) + ")";
+        const std::string mean = duration_text(static_cast<double>(*steps.mean_ns));
+        text += steps.host_ahead ? mean + " on average"
+                                 : duration_text(static_cast<double>(*steps.median_ns)) +
+                                       (steps.is_uneven() ? " (mean " + mean + ")" : "");
         if (!hung) text += " · " + steps.rates_text("/s", " · ");
     } else {
         text += unlike ? "none found; of " + percent_text(unlike->timed_share) +

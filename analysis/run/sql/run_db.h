@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 14;
+constexpr int kRunSchema = 15;
 
 class RunDb {
   public:

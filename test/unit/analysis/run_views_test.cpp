@@ -220,6 +220,28 @@ TEST_CASE("how many operations in steps have times is of those that count", "[ru
     CHECK(coverage("DELETE FROM gpu_step WHERE step >= 0") == "-");
 }
 
+//  calls   |1|2|3|4----|     each launches 3 kernels of 100; the last one waits for all of them
+TEST_CASE("a host is ahead where most steps launch more than they take", "[run_views]") {
+    const auto ahead = [](const std::string& sql) {
+        Run run;
+        run.also(
+            "step (rank_id, step, number, begin_ns, dur_ns) VALUES (7, 0, 1, 0, 10), (7, 1, 2, 10, 10),"
+            " (7, 2, 3, 20, 10), (7, 3, 4, 30, 1170)");
+        run.also("gpu_step (gpu_id, step, operations) VALUES (20, 0, 3), (20, 1, 3), (20, 2, 3), (20, 3, 3)");
+        run.also("kernel (gpu_id, name, launches, timed, sum_ns) VALUES (20, 'k', 12, 10, 1000)");
+        run.insert("UPDATE rank SET steps_source = 'detected'");
+        run.insert(sql);
+        run.finish();
+        return run.ask("SELECT rank_id, median_ns, mean_ns, work_ns FROM v_host_ahead");
+    };
+    CHECK(ahead("UPDATE rank SET micro_steps = 1") == "7 10 300.0 300.0");
+    // What the long one takes is its own work, an evaluation; or the host's; or all are as long.
+    CHECK(ahead("UPDATE gpu_step SET operations = 90 WHERE step = 3") == "no row");
+    CHECK(ahead("UPDATE kernel SET sum_ns = 60") == "no row");
+    CHECK(ahead("UPDATE step SET dur_ns = 300") == "no row");
+    CHECK(ahead("UPDATE rank SET steps_source = 'none'") == "no row");
+}
+
 // 334351, 336623 and 491302 ns: a published report of nsys says that they spread by 89967.0.
 TEST_CASE("nsys' summary of calls", "[run_views]") {
     Run run;

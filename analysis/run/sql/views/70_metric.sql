@@ -9,6 +9,29 @@ SELECT c.rank_id, c.step, c.dur_ns,
   count(*) OVER () AS run_steps
 FROM v_counted_step c WHERE c.is_slice = 0;
 
+-- Ranks whose host is ahead of the GPU: what most steps launch takes a GPU twice as long as these steps take,
+-- and as they launch at least half of what all do on average, it runs in others: those in which the host
+-- waits. Then the step in the middle is not how long a step takes; all of them together are.
+CREATE VIEW v_host_ahead AS
+WITH middle AS (
+  SELECT rank_id, min(iif(place * 2 >= steps, dur_ns, NULL)) AS dur_ns, avg(dur_ns) AS mean_ns
+  FROM v_step_place GROUP BY rank_id HAVING avg(dur_ns) > 2 * min(iif(place * 2 >= steps, dur_ns, NULL))
+), work AS (
+  SELECT gpu_id, sum(CAST(executed AS DOUBLE) * CAST(timed_ns AS DOUBLE) / CAST(timed AS DOUBLE)) AS ns
+  FROM v_kernel_work WHERE timed > 0 GROUP BY gpu_id
+), launched AS (
+  SELECT u.rank_id, g.gpu_id, avg(iif(c.dur_ns <= m.dur_ns, g.operations, NULL)) AS in_most,
+    avg(g.operations) AS in_all
+  FROM middle m JOIN gpu u ON u.rank_id = m.rank_id JOIN gpu_step g ON g.gpu_id = u.gpu_id
+    JOIN v_counted_step c ON c.rank_id = m.rank_id AND c.step = g.step
+  GROUP BY u.rank_id, g.gpu_id
+)
+SELECT m.rank_id, m.dur_ns AS median_ns, m.mean_ns, max(w.ns / s.whole_steps) AS work_ns
+FROM middle m JOIN launched l ON l.rank_id = m.rank_id JOIN work w ON w.gpu_id = l.gpu_id
+  JOIN v_run_steps s ON s.rank_id = m.rank_id
+WHERE w.ns > 2 * m.dur_ns * s.whole_steps AND 2 * l.in_most >= l.in_all
+GROUP BY m.rank_id;
+
 -- Of a server, each token's distance to the next by its place, of its rank and of all.
 CREATE VIEW v_token_place AS
 SELECT t.rank_id, t.gap_ns,
