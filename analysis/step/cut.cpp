@@ -97,10 +97,17 @@ class Cutter {
   private:
     // What the anchor begins before the first real step (weights are copied to the device, too) holds little
     // of what a step holds, and is none.
-    bool is_like_step(const Tally& piece) const {
-        constexpr double kOfAStep = 0.5;
+    bool is_like_step(const Tally& piece) const { return holds_of_step(piece, 0.5); }
+
+    bool holds_of_step(const Tally& piece, double share) const {
         return static_cast<double>(in_common(piece, period_.typical)) >=
-               kOfAStep * static_cast<double>(period_.typical.launches);
+               share * static_cast<double>(period_.typical.launches);
+    }
+
+    // A step whose update was left out (a loss that overflowed) holds nearly all that a step holds.
+    bool trains(const Tally& piece) const {
+        return piece.gradients + piece.optimizers > 0 ||
+               (period_.typical.optimizers > 0 && holds_of_step(piece, 0.75));
     }
 
     bool is_as_long(const Tally& piece) const { return piece.launches <= 2 * period_.typical.launches; }
@@ -144,8 +151,7 @@ class Cutter {
         const bool is_like = is_like_step(piece);
         if (pieces_.empty() && !is_like) return;
         pieces_.push_back({begun_.at_ns, end_ns, piece.signature, has_cue(piece, period_.merge_by),
-                           piece.loads > 0, is_like, is_as_long(piece), piece.launches,
-                           piece.gradients + piece.optimizers > 0});
+                           piece.loads > 0, is_like, is_as_long(piece), piece.launches, trains(piece)});
     }
 
     const Period& period_;

@@ -119,9 +119,23 @@ bool is_one_of_several_copies(const Reading& reading) {
            anchor.after_syncs + 1 < anchor.count;
 }
 
+namespace {
+
+// In one thread it is not told of which gradients an update is. But where most pieces have an optimizer's
+// kernels, one right after the other, none is a micro-step, and one without trains nothing.
+bool optimizers_tell(const Reading& reading) {
+    constexpr double kMostly = 0.5;
+    const Trial& trial = *reading.trial;
+    return reading.micro_steps == 1 && trial.updates() == 0 && trial.optimizer_distance() == 1 &&
+           trial.share_with_optimizers() > kMostly;
+}
+
+}  // namespace
+
 bool updates_tell(const Reading& reading) {
     constexpr double kMostly = 0.5, kSome = 0.1;  // of the pieces: a training, not one of what it trains
     const Trial& trial = *reading.trial;
+    if (optimizers_tell(reading)) return true;
     // Of micro-steps only some have the update, and all have gradients.
     if (reading.merge_by == MergeBy::optimizer)
         return trial.updates() > 0 && (trial.share_that_train_between() >= kMostly || trial.trains_in_rows());

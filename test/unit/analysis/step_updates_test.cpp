@@ -297,3 +297,23 @@ TEST_CASE("an optimizer within backward makes no step of each layer", "[step][up
     const Steps found = find_steps(run.source(), {});
     CHECK((found.source == "none" || found.steps.size() == 60));
 }
+
+//  thread   hklmno s hklmno s … hklm s hklm s …      all in one thread
+TEST_CASE("in one thread, too, a batch without an update is an evaluation", "[step][update]") {
+    const auto found_of = [](const char* evaluation, int every, const char* step = "hklmnpqros") {
+        MadeRun run;
+        for (int i = 0; i < 200; ++i) {
+            run.play(step);
+            if (i % every == every - 1) run.repeat(evaluation, 10);
+        }
+        return find_steps(run.source(), {});
+    };
+    const Steps validated = found_of("hklms", 40);
+    REQUIRE(validated.source == "detected");
+    CHECK(validated.steps.size() == 250);
+    CHECK(evaluations(validated) == 49);            // of the last one nothing tells the end
+    CHECK(evaluations(found_of("hklms", 5)) == 0);  // most have no update: which are steps is not known
+    // An update that was left out, because a loss overflowed, leaves a step.
+    CHECK(evaluations(found_of("hklmnpqrs", 100)) == 0);
+    CHECK(evaluations(found_of("hklms", 40, "hklmnpqrxs")) == 0);  // no optimizer is known
+}
