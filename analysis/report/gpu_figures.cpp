@@ -198,6 +198,11 @@ std::vector<GpuFigures> read_gpu_figures(const ReportSource& source) {
         gpu.run_highest = maybe_real(timed, 6);
     }
     read_whether_bounds_hold(source, by_id);
+    Query beside = source.run.prepare(
+        "SELECT g.gpu_id FROM gpu g JOIN rank r ON r.rank_id = g.rank_id WHERE coalesce(r.steps_source, "
+        "'none')"
+        " = 'none' AND EXISTS (SELECT 1 FROM v_counted_step WHERE is_slice = 0)");
+    while (beside.step()) by_id[beside.number(0)].is_beside_steps = true;
     Query unknown = source.run.prepare("SELECT gpu_id, why FROM v_unknown_wait");
     while (unknown.step()) by_id[unknown.number(0)].wait_why = unknown.text(1);
     read_rows(source, by_id);
@@ -221,13 +226,21 @@ const std::vector<GpuFigures>& gpu_figures(const ReportSource& source) {
     return *source.asked_gpus;
 }
 
+std::vector<const GpuFigures*> in_means(const std::vector<GpuFigures>& all) {
+    std::vector<const GpuFigures*> known;
+    for (const GpuFigures& one : all)
+        if (one.is_known()) known.push_back(&one);
+    const auto is_beside = [](const GpuFigures* one) { return one->is_beside_steps; };
+    if (!std::all_of(known.begin(), known.end(), is_beside)) std::erase_if(known, is_beside);
+    return known;
+}
+
 double unexplained_share(const std::vector<GpuFigures>& all) {
     double window = 0, unexplained = 0;
-    for (const GpuFigures& one : all) {
-        if (!one.is_known()) continue;
-        window += static_cast<double>(one.window_ns);
-        const auto found = one.idle_by_cause.find("device_other");
-        if (found != one.idle_by_cause.end()) unexplained += static_cast<double>(found->second);
+    for (const GpuFigures* const one : in_means(all)) {
+        window += static_cast<double>(one->window_ns);
+        const auto found = one->idle_by_cause.find("device_other");
+        if (found != one->idle_by_cause.end()) unexplained += static_cast<double>(found->second);
     }
     return window > 0 ? unexplained / window : 0;
 }
@@ -235,16 +248,15 @@ double unexplained_share(const std::vector<GpuFigures>& all) {
 std::optional<MeanShares> mean_shares(const std::vector<GpuFigures>& all) {
     double window = 0;
     MeanShares sum;
-    for (const GpuFigures& one : all) {
-        if (!one.is_known()) continue;
+    for (const GpuFigures* const one : in_means(all)) {
         ++sum.gpus;
-        if (sum.knows_waits()) sum.wait_why = one.wait_why;
-        window += static_cast<double>(one.window_ns);
-        sum.productive += static_cast<double>(one.productive_ns);
-        sum.waiting += static_cast<double>(one.waiting_ns);
-        sum.exposed += static_cast<double>(one.exposed_transfer_ns);
-        sum.memory += static_cast<double>(one.memory_ns);
-        sum.idle += static_cast<double>(one.idle_ns);
+        if (sum.knows_waits()) sum.wait_why = one->wait_why;
+        window += static_cast<double>(one->window_ns);
+        sum.productive += static_cast<double>(one->productive_ns);
+        sum.waiting += static_cast<double>(one->waiting_ns);
+        sum.exposed += static_cast<double>(one->exposed_transfer_ns);
+        sum.memory += static_cast<double>(one->memory_ns);
+        sum.idle += static_cast<double>(one->idle_ns);
     }
     if (window <= 0) return {};
     for (double* part : {&sum.productive, &sum.waiting, &sum.exposed, &sum.memory, &sum.idle})

@@ -25,7 +25,8 @@ struct ShareRange {
 struct GpuFigures {
     int64_t gpu_id;
     GpuLabel label;
-    std::string basis;  // steps, slices, spans; empty: nothing is known
+    std::string basis;             // steps, slices, spans; empty: nothing is known
+    bool is_beside_steps = false;  // its process has no steps, where others have
     int64_t steps = 0, window_ns = 0;
     int64_t busy_ns = 0, idle_ns = 0, waiting_ns = 0, productive_ns = 0;
     int64_t exposed_transfer_ns = 0, memory_ns = 0;  // with idle, waiting and productive: the window
@@ -73,7 +74,10 @@ struct GpuFigures {
     ShareRange as_the_run_tells(ShareRange range) const;
 };
 
-// The five parts that each instant is in one of, over all GPUs that are known: they add up to 1.
+// Those that are known; of steps, if any has some, where a GPU whose process has none is no part of one.
+std::vector<const GpuFigures*> in_means(const std::vector<GpuFigures>& all);
+
+// The five parts that each instant is in one of, over GPUs that are in means: they add up to 1.
 struct MeanShares {
     double productive = 0, waiting = 0, exposed = 0, memory = 0, idle = 0;
     int64_t gpus = 0;

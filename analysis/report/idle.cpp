@@ -28,17 +28,17 @@ struct Idle {
 
 Idle idle_of(const std::vector<GpuFigures>& all) {
     Idle idle;
-    for (const GpuFigures& gpu : all) idle.of_steps &= !gpu.is_known() || gpu.basis == "steps";
-    for (const GpuFigures& gpu : all) {
-        if (!gpu.is_known()) continue;
-        const auto whole = static_cast<double>(idle.of_steps ? gpu.steps : gpu.window_ns);
+    const std::vector<const GpuFigures*> gpus = in_means(all);
+    for (const GpuFigures* const gpu : gpus) idle.of_steps &= gpu->basis == "steps";
+    for (const GpuFigures* const gpu : gpus) {
+        const auto whole = static_cast<double>(idle.of_steps ? gpu->steps : gpu->window_ns);
         ++idle.gpus;
-        for (const auto& [group, ns] : gpu.idle_by_group)
+        for (const auto& [group, ns] : gpu->idle_by_group)
             idle.by_group[group] += static_cast<double>(ns) / whole;
-        for (const auto& [cause, ns] : gpu.idle_by_cause)
+        for (const auto& [cause, ns] : gpu->idle_by_cause)
             idle.by_cause[cause] += static_cast<double>(ns) / whole;
-        idle.sum += static_cast<double>(gpu.idle_ns) / whole;
-        idle.drained += static_cast<double>(gpu.drained_ns) / whole;
+        idle.sum += static_cast<double>(gpu->idle_ns) / whole;
+        idle.drained += static_cast<double>(gpu->drained_ns) / whole;
     }
     return idle;
 }

@@ -38,4 +38,27 @@ TEST_CASE("a context on a GPU that nothing runs on in steps", "[rule][unused_gpu
     CHECK(!held(0.005, 1, 4).look("unused_gpus"));
 }
 
+//  rank 0   ███ ███ ███ ███ ███
+//  rank 1   ──────────────────      logs
+TEST_CASE("a process without steps, whose GPU does next to nothing", "[rule][unused_gpus]") {
+    const auto beside = [](std::optional<double> busy_share, int64_t steps = 5) {
+        RunRows run;
+        run.rank(0).rank(1, "none");
+        for (int64_t step = 0; step < steps; ++step)
+            run.add("step",
+                    {{"rank_id", int64_t{0}}, {"step", step}, {"number", step}, {"dur_ns", 20 * kMs}});
+        run.change("UPDATE gpu SET busy_share = " + (busy_share ? std::to_string(*busy_share) : "NULL") +
+                   " WHERE rank_id = 1");
+        return run.look("unused_gpus");
+    };
+    const auto found = beside(0.001);
+    REQUIRE(found);
+    CHECK(found->kind == Kind::kNote);
+    CHECK(found->title ==
+          "1 of 2 processes (rank 1) has no steps, and kept its GPU busy for less than 1 % of the run");
+    CHECK(!beside(0.02));  // an evaluation beside the training
+    CHECK(!beside({}));    // not known
+    CHECK(!beside(0.001, 4));
+}
+
 }  // namespace unused_gpus_test

@@ -163,6 +163,21 @@ TEST_CASE("what one step has is not said of each", "[verdict]") {
                Contains("10 % of each step " + what + " (1.99–2.00 ms of 20.0 ms)"));
 }
 
+//  rank 0   ███ ███ ███ ███      steps
+//  rank 1   ───────────────      has none, and logs
+TEST_CASE("a GPU whose process has no steps is no part of one", "[verdict]") {
+    const auto lines = [](const char* source_of_second) {
+        RunRows run;
+        run.rank(0).rank(1, source_of_second);
+        run.steps(0, {.ran = {{kCompute, 19 * kMs}}, .idle = {{"sync", 1 * kMs}}});
+        run.steps(1, {.idle = {{"host_blocked", 20 * kMs}}}, 4);
+        run.change("UPDATE gpu SET memory_peak_bytes = 15 << 30");
+        return first_lines(report_of(std::move(run)));
+    };
+    CHECK_THAT(lines("none"), Contains("compute 95.0 %") && Contains("idle 5.0 %"));
+    CHECK_THAT(lines("detected"), !Contains("compute 95.0 %"));
+}
+
 TEST_CASE("a report begins with the verdict, the step and the trust", "[verdict]") {
     const MadeRun made;
     const Report report = report_of(made);
