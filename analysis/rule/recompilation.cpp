@@ -1,4 +1,7 @@
 // Code is loaded after warm-up: a new shape makes the framework compile again.
+#include <algorithm>
+#include <vector>
+
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -16,6 +19,28 @@ std::string seen_in(const Situation& run, const Gain& gain) {
     return 2 * gain.high_ns >= run.what_if().idle_ns(kCompiles) ? run.seen_in(kCompiles) : "";
 }
 
+// How long steps that load code take, and the others: what is compiled around the loads is between the two.
+class Lengths {
+  public:
+    void add(const GpuInStep& gpu) { (gpu.loads_code ? loading_ns_ : others_ns_).push_back(gpu.own_ns()); }
+
+    bool are_some() const { return !loading_ns_.empty() && loading_ns_.size() < others_ns_.size(); }
+    std::string text() {
+        return "; the " + count_text(static_cast<int64_t>(loading_ns_.size())) +
+               " steps that load code take " + duration_text(middle(loading_ns_)) + ", the others " +
+               duration_text(middle(others_ns_)) + " (medians)";
+    }
+
+  private:
+    static double middle(std::vector<double>& of) {
+        const auto at = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
+        std::nth_element(of.begin(), at, of.end());
+        return *at;
+    }
+
+    std::vector<double> loading_ns_, others_ns_;  // own work, of the busiest GPU of each rank
+};
+
 std::optional<Finding> look(const Situation& run) {
     Query row = run.ask(
         "SELECT rowid, after_warm_up, after_warm_up_ns FROM load_stat"
@@ -24,12 +49,16 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = "code was loaded " + count_text(row.number(1)) + " times after warm-up, " +
                   duration_text(row.real(2)) + " in all";
-    found.try_it = run.advice({"recompilation"});
+    found.try_it = run.advice({run.serving().is_so() ? "recompilation.serving" : "recompilation"});
     // Compiling itself is the host's work around the loads: of a step, not of whatever stretch was timed.
-    found.gain = run.what_if().shorter([is_step = run.has_steps()](const GpuInStep& gpu) {
+    Lengths lengths;
+    found.gain = run.what_if().shorter([&lengths, is_step = run.has_steps()](const GpuInStep& gpu) {
+        lengths.add(gpu);
         if (!gpu.loads_code) return Gain{};
         return Gain{gpu.idle_ns(kLoads) * gpu.sure_share(), gpu.idle_ns(is_step ? kCompiles : kLoads)};
     });
+    found.in_some_steps = run.has_steps() && lengths.are_some();
+    if (found.in_some_steps) found.title += lengths.text();
     found.where = seen_in(run, found.gain);
     found.confidence = 0.7;
     found.evidence = {{"load_stat", row.number(0)}};

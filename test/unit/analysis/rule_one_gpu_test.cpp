@@ -265,6 +265,11 @@ TEST_CASE("loading code after warm-up is told from allocating", "[rule][rule_one
     CHECK(run.said() == "recompilation");
     CHECK(run.look("recompilation")->gain.low_ns == Approx(4 * 2 * kMs / 20.0));
     CHECK(run.look("recompilation")->gain.high_ns == Approx(4 * 12 * kMs / 20.0));
+    CHECK(run.look("recompilation")->in_some_steps);
+    CHECK(run.look("recompilation")
+              ->title.find("the 4 steps that load code take 31.0 ms, the others 19.0 ms") !=
+          std::string::npos);
+    CHECK_FALSE(with_loads(16).look("recompilation")->in_some_steps);
     CHECK(with_loads(0).said() == "");
     // Where no steps are known a stretch may be long, and its host did more than compile: 2 of 20 ms are 8 %
     // here.

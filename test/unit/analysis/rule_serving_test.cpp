@@ -93,6 +93,7 @@ TEST_CASE("a slow host is no scheduler where the iteration loads code", "[rule][
     run.change("INSERT INTO load_stat (rank_id, after_warm_up, after_warm_up_ns) VALUES (0, 2, 1000)");
     CHECK_FALSE(run.says("between_iterations"));
     CHECK(run.look("recompilation")->gain.high_ns >= 3.9 * kMs);
+    CHECK(run.look("recompilation")->try_it.find("before the first request") != std::string::npos);
 }
 
 TEST_CASE("many short times of the host between launches are the launches'", "[rule][rule_serving]") {
