@@ -41,12 +41,13 @@ struct TypeWord {
 };
 // In PyTorch's words; what has no type of NCCL's travels as bytes.
 constexpr TypeWord kTypes[] = {
-    {"float", {7, 4}},   {"bfloat16", {9, 2}}, {"half", {6, 2}},           {"double", {8, 8}},
-    {"int", {2, 4}},     {"long", {4, 8}},     {"char", {0, 1}},           {"byte", {1, 1}},
-    {"bool", {1, 1}},    {"short", {1, 2}},    {"float8_e4m3fn", {10, 1}}, {"float8_e5m2", {11, 1}},
-    {"float32", {7, 4}}, {"float16", {6, 2}},  {"float64", {8, 8}},        {"int32", {2, 4}},
-    {"int64", {4, 8}},   {"int8", {0, 1}},     {"uint8", {1, 1}},          {"uint32", {3, 4}},
-    {"uint64", {5, 8}},
+    {"float", {7, 4}},       {"bfloat16", {9, 2}},      {"half", {6, 2}},           {"double", {8, 8}},
+    {"int", {2, 4}},         {"long", {4, 8}},          {"char", {0, 1}},           {"byte", {1, 1}},
+    {"bool", {1, 1}},        {"short", {1, 2}},         {"float8_e4m3fn", {10, 1}}, {"float8_e5m2", {11, 1}},
+    {"float32", {7, 4}},     {"float16", {6, 2}},       {"float64", {8, 8}},        {"int32", {2, 4}},
+    {"int64", {4, 8}},       {"int8", {0, 1}},          {"uint8", {1, 1}},          {"uint32", {3, 4}},
+    {"uint64", {5, 8}},      {"c10::half", {6, 2}},     {"c10::bfloat16", {9, 2}},  {"long int", {4, 8}},
+    {"signed char", {0, 1}}, {"unsigned char", {1, 1}},
 };
 
 struct TypeOfPrecision {

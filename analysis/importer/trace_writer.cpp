@@ -10,6 +10,7 @@
 #include "host_spans.h"
 #include "host_words.h"
 #include "program_spans.h"
+#include "said_collectives.h"
 #include "thread_join.h"
 #include "trace_tables.h"
 
@@ -45,9 +46,8 @@ ImportedWork::What what_is(const ImportedWork& work) {
 int64_t count_passed(std::string_view api, const ImportedArguments& arguments) {
     const int64_t in = arguments.in_elements.value_or(kUnsaid);
     if (api == "ncclReduceScatter" || api == "ncclRecv") return arguments.out_elements.value_or(kUnsaid);
-    if (api == "ncclAlltoAll" && in >= 0 && arguments.group_size.value_or(0) > 0)
-        return in / *arguments.group_size;
-    return in;
+    if (api != "ncclAlltoAll") return in;
+    return in >= 0 && arguments.group_size.value_or(0) > 0 ? in / *arguments.group_size : kUnsaid;
 }
 
 }  // namespace
@@ -65,6 +65,7 @@ struct TraceWriter::Impl {
     int32_t shape(int32_t name, const Sizes& grid, const Sizes& block, ImportedNumber shared_bytes);
     int32_t collective(const ImportedArguments& said, int64_t& number);
     int32_t collective_by_name(int32_t name, std::string_view text);
+    bool is_by_name(int32_t collective) const;
     int32_t communicator(const ImportedArguments& arguments);
     void join(const ImportedRow& row);
     void leave();
@@ -85,6 +86,7 @@ struct TraceWriter::Impl {
         int64_t number;
     };
     std::unordered_map<int64_t, Explained> explained;  // by operator
+    SaidCollectives by_range;
 
     ImportedRow call;  // the last one, while its operations may follow
     bool has_call = false, is_used = false;
@@ -136,6 +138,13 @@ int32_t TraceWriter::Impl::collective_by_name(int32_t name, std::string_view tex
     return found->second;
 }
 
+// Only a kernel's name says that it is one.
+bool TraceWriter::Impl::is_by_name(int32_t collective) const {
+    if (collective < 0) return false;
+    const ImportedCollective& is = names.collectives.at(collective);
+    return is.communicator < 0 && is.bytes < 0;
+}
+
 int32_t TraceWriter::Impl::collective(const ImportedArguments& said, int64_t& number) {
     const std::string_view api = api_of_collective(said.collective);
     const auto type = data_type(said.dtype);
@@ -159,6 +168,13 @@ void TraceWriter::explain(int64_t operator_id, const ImportedArguments& argument
     Impl::Explained explained = {0, kNotThere};
     explained.collective = impl_->collective(arguments, explained.number);
     impl_->explained.emplace(operator_id, explained);
+}
+
+void TraceWriter::said(const ImportedArguments& arguments, int64_t start_ns, int64_t duration_ns,
+                       int64_t thread) {
+    if (api_of_collective(arguments.collective).empty()) return;
+    int64_t number = kNotThere;
+    impl_->by_range.add(thread, start_ns, start_ns + duration_ns, impl_->collective(arguments, number));
 }
 
 void TraceWriter::call(const ImportedCall& call) {
@@ -296,6 +312,8 @@ void TraceWriter::Impl::join(const ImportedRow& row) {
     if (const auto found = explained.find(row.call_ns); row.collective >= 0 && found != explained.end()) {
         joined.collective = found->second.collective;
         joined.number = found->second.number;
+    } else if (is_by_name(row.collective) && is_asked && call.thread >= 0) {
+        if (const auto found_at = by_range.at(tid(call.thread), call.enter_ns)) joined.collective = *found_at;
     }
     joined.call_ns = kNotThere;
     joined.enter_ns = is_asked ? call.enter_ns : row.start_ns;

@@ -112,6 +112,9 @@ class TraceWriter {
     void waited_for(int64_t correlation, const ImportedStream& stream);  // what a call waited for
     // What an operator of the framework says of the collective that its kernels are, where they do not.
     void explain(int64_t operator_id, const ImportedArguments& arguments);
+    // What a range of its thread says of the collective that kernels launched in it are, where neither they
+    // nor an operator do.
+    void said(const ImportedArguments& arguments, int64_t start_ns, int64_t duration_ns, int64_t thread);
     void allocated(int64_t correlation, int64_t bytes);  // by a call; freed: negative
     void range(std::string_view name, int64_t start_ns, int64_t duration_ns, ImportedNumber thread,
                ImportedRange kind = ImportedRange::nested);

@@ -33,6 +33,8 @@ constexpr Argument kArguments[] = {
     {"Fwd thread id", &KinetoEvent::forward_thread},
     {"Group size", &KinetoEvent::group_size},
     {"In msg nelems", &KinetoEvent::in_elements},
+    {"Input Dims", &KinetoEvent::input_dimensions},
+    {"Input type", &KinetoEvent::input_types},
     {"Out msg nelems", &KinetoEvent::out_elements},
     {"Process Group Description", &KinetoEvent::group_description},
     {"Process Group Name", &KinetoEvent::group},

@@ -67,6 +67,7 @@ struct KinetoEvent {
 
     std::string_view collective, dtype, group, group_description;
     std::string_view group_ranks;  // "[0, 1, 2]", with "..." in the middle if there are many
+    std::string_view input_dimensions, input_types;  // of its tensors: "[[384, 2]]", "["float"]"
     Number in_elements, out_elements, group_size, group_rank, source_rank, target_rank, sequence;
     // Of an operator: its number in autograd; the thread of forward, if it is of backward (else 0).
     Number autograd, forward_thread;

@@ -1,6 +1,7 @@
 #include "kineto_trace.h"
 
 #include "../host_words.h"
+#include "../said_collectives.h"
 
 namespace gpushim::analysis {
 
@@ -36,6 +37,7 @@ class KinetoImport {
             case KinetoKind::gpu_sync:
                 return writer_.waited_for(event.correlation.value_or(0), stream_of(event));
             case KinetoKind::annotation:
+                take_said_collective(event);
                 return writer_.range(event.name, event.start_ns, event.duration_ns, event.tid);
             case KinetoKind::host_gap:
                 return take_gap(event);
@@ -117,6 +119,16 @@ class KinetoImport {
         const bool is_backward = event.forward_thread.value_or(0) > 0 && event.autograd;
         writer_.within(event.name, is_backward ? ImportedOperator::backward : ImportedOperator::plain,
                        event.start_ns, event.duration_ns, event.tid, event.autograd);
+    }
+
+    // Where a range around the launch says which collective that is, its tensors stand beside the range.
+    void take_said_collective(const KinetoEvent& event) {
+        if (!event.tid || !event.name.starts_with("nccl:")) return;
+        ImportedArguments arguments;
+        arguments.collective = event.name;
+        arguments.dtype = type_in(event.input_types);
+        arguments.in_elements = elements_in(event.input_dimensions);
+        writer_.said(arguments, event.start_ns, event.duration_ns, *event.tid);
     }
 
     // Its name may say more than its category: old files have loaders and optimizers among the operators.

@@ -31,27 +31,32 @@ bool is_of_parameters(const StatRow& row) {
     return row.op == "allreduce" || row.op == "reducescatter" || row.op == "allgather";
 }
 
-std::vector<StatRow> read_stats(const RunDb& run, const std::set<std::string>& comms) {
+// What parameters are reduced by: where they are not sharded, what is gathered is something else.
+bool reduces(const StatRow& row, bool sharded) {
+    return sharded ? is_of_parameters(row) : row.op == "allreduce";
+}
+
+std::vector<StatRow> read_stats(const RunDb& run, const char* which) {
     std::vector<StatRow> rows;
     Query query(run.raw(), "run",
-                "SELECT comm, op, dtype, whole_bytes, ranks, in_steps, timed, transfer_sum_ns,"
-                " bandwidth_bytes_per_s, expected_by, hosts, between_bytes_per_s FROM collective_stat WHERE "
-                "ranks > 1 AND whole_bytes IS NOT NULL");
-    while (query.step())
-        if (comms.contains(query.text(0))) {
-            const auto gb_per_s = [&](int column) { return query.real(column) / 1e9; };
-            rows.push_back({query.text(0),
-                            query.text(1),
-                            query.text(2),
-                            query.number(3),
-                            query.number(4),
-                            query.number(5),
-                            query.number(6),
-                            query.number(7),
-                            query.is_null(8) ? std::nullopt : std::optional(gb_per_s(8)),
-                            {expected_model(query.text(9)).value_or(ExpectedModel::ring), gb_per_s(8), 0,
-                             query.number(10), gb_per_s(11)}});
-        }
+                std::string("SELECT comm, op, dtype, whole_bytes, ranks, in_steps, timed, transfer_sum_ns,"
+                            " bandwidth_bytes_per_s, expected_by, hosts, between_bytes_per_s FROM"
+                            " collective_stat WHERE whole_bytes IS NOT NULL AND ") +
+                    which);
+    while (query.step()) {
+        const auto gb_per_s = [&](int column) { return query.real(column) / 1e9; };
+        rows.push_back({query.text(0),
+                        query.text(1),
+                        query.text(2),
+                        query.number(3),
+                        query.number(4),
+                        query.number(5),
+                        query.number(6),
+                        query.number(7),
+                        query.is_null(8) ? std::nullopt : std::optional(gb_per_s(8)),
+                        {expected_model(query.text(9)).value_or(ExpectedModel::ring), gb_per_s(8), 0,
+                         query.number(10), gb_per_s(11)}});
+    }
     return rows;
 }
 
@@ -74,7 +79,8 @@ std::set<std::string> of_one_gpu(const CollectiveRun& all) {
 }
 
 // Those rows that the check is about.
-std::vector<StatRow> chosen(std::vector<StatRow> rows) {
+std::vector<StatRow> chosen(std::vector<StatRow> rows, const std::set<std::string>& comms) {
+    std::erase_if(rows, [&](const StatRow& row) { return !comms.contains(row.comm); });
     std::map<std::string, double> moved;
     for (const StatRow& row : rows)
         if (is_of_parameters(row)) moved[row.comm] += row.volume();
@@ -86,6 +92,15 @@ std::vector<StatRow> chosen(std::vector<StatRow> rows) {
         if (row.comm == most->first) ranks = std::max(ranks, row.ranks);
     std::erase_if(rows, [&](const StatRow& row) { return row.ranks != ranks; });
     return rows;
+}
+
+// Of one trace, too, that says what it reduced and not with whom: all of it. Of several nobody knows whose
+// calls are one; and what is scattered and gathered is as large as there are ranks.
+std::vector<StatRow> rows_of(const CollectiveRun& all, const RunDb& run) {
+    std::vector<StatRow> rows = chosen(read_stats(run, "ranks > 1"), of_one_gpu(all));
+    if (!rows.empty() || all.traces.size() > 1) return rows;
+    Query scattered(run.raw(), "run", "SELECT 1 FROM collective_stat WHERE op = 'reducescatter' LIMIT 1");
+    return scattered.step() ? rows : read_stats(run, "ranks IS NULL AND op = 'allreduce'");
 }
 
 int64_t counted_steps(const CollectiveRun& all) {
@@ -134,10 +149,10 @@ int64_t expected_step_ns(const std::vector<StatRow>& rows, double wire_bytes, do
 
 // What those that could not be timed took is taken from those alike. None: of some nothing is known, and they
 // are no trifle.
-std::optional<double> measured_ns(const std::vector<StatRow>& rows, double bytes) {
+std::optional<double> measured_ns(const std::vector<StatRow>& rows, bool sharded, double bytes) {
     double sum_ns = 0;
     for (const StatRow& row : rows) {
-        if (!is_of_parameters(row) || row.in_steps == 0) continue;
+        if (!reduces(row, sharded) || row.in_steps == 0) continue;
         if (row.timed == 0 && row.volume() < kTrifle * bytes) continue;
         if (row.timed == 0) return {};
         sum_ns += static_cast<double>(row.transfer_sum_ns) / static_cast<double>(row.timed) *
@@ -163,11 +178,12 @@ void write_nothing(const std::optional<int64_t>& params, const char* why, RunDb&
 void write_check(const std::vector<StatRow>& rows, int64_t steps, const std::optional<int64_t>& params,
                  RunDb& run) {
     const auto per_step = [&](double sum) { return sum / static_cast<double>(steps); };
+    const bool sharded = volume_in(rows, steps).is_sharded();
     double calls = 0, tiny = 0, bytes = 0;
     std::optional<double> gb_per_s;
     for (const StatRow& row : rows) {
         if (row.bytes < kTinyBytes) tiny += static_cast<double>(row.in_steps);
-        if (!is_of_parameters(row)) continue;
+        if (!reduces(row, sharded)) continue;
         calls += static_cast<double>(row.in_steps);
         bytes += row.volume();
         if (!gb_per_s) gb_per_s = row.gb_per_s;
@@ -175,9 +191,11 @@ void write_check(const std::vector<StatRow>& rows, int64_t steps, const std::opt
     const ParameterCheck check =
         check_parameters(volume_in(rows, steps), params, bytes_per_parameter(rows), rows.front().ranks);
     const double wire_bytes = check.expected_wire_bytes.value_or(check.wire_bytes);
-    const auto measured = measured_ns(rows, bytes);
+    const auto measured = measured_ns(rows, sharded, bytes);
     std::string why;
-    if (!gb_per_s)
+    if (rows.front().ranks == 0)
+        why = "with how many ranks is not recorded, so neither is what to expect";
+    else if (!gb_per_s)
         why =
             "the bandwidth is not known: no message of 32 MiB was timed, and there is no topology; give "
             "--bandwidth";
@@ -203,7 +221,7 @@ bool are_bytes_unknown(const RunDb& run) {
 void write_allreduce_check(const CollectiveRun& all, RunDb& run) {
     if (all.traces.empty()) return;
     const std::optional<int64_t> params = all.traces.front()->options.params;
-    const std::vector<StatRow> rows = chosen(read_stats(run, of_one_gpu(all)));
+    const std::vector<StatRow> rows = rows_of(all, run);
     const int64_t steps = counted_steps(all);
     if (rows.empty())
         write_nothing(params,

@@ -233,6 +233,23 @@ class Kineto(importing.Import):
                          [("ncclAllReduce", 41, 2000, 1), ("ncclAllReduce", None, None, None),
                           ("ncclAllReduce", 43, 2000, 1)])
 
+    def test_a_range_around_a_launch_says_what_neither_its_kernel_nor_an_operator_does(self):
+        """As PyTorch 1.13 to 2.1 wrote it: a kernel of NCCL for sending, whatever it is used for."""
+        trace = kineto_made.Trace()
+        for number in (1, 2):
+            at = number * 1_000_000
+            trace.step(number, at, 900_000)
+            trace.add("user_annotation", "nccl:all_reduce", at + 1000, 9000, kineto_made.PID, kineto_made.TID,
+                      **{"Input Dims": [[1000, 5], [24]], "Input type": ["float", "float"]})
+            trace.kernel(kineto_made.OLD_COLLECTIVE, at + 2000, at + 10_000, 500_000, 20)
+            trace.kernel(kineto_made.OLD_COLLECTIVE, at + 20_000, at + 520_000, 5_000, 20)  # in no range
+        self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT a.name, c.count, c.dtype, c.bytes, c.communicator_id "
+                                   "FROM collective c JOIN api a ON a.id = c.api_id"),
+                         2 * [("ncclAllReduce", 5024, 7, 20096, None), ("SendRecv", None, None, None, None)])
+        self.assertIn("ALLREDUCE  20.1 kB/step = 5,024 parameters x 4 bytes (implied",
+                      self.gpushim("report", self.folder / "run.db").stdout)
+
     def test_whole_microseconds_are_no_nanoseconds(self):
         self.imported(self.small().write(self.folder / "t.json.gz"))
         errors = "SELECT start_low_ns, start_high_ns, end_low_ns, end_high_ns FROM level_error"

@@ -172,6 +172,51 @@ TEST_CASE("only communicators as large as the one that moves most are asked", "[
     CHECK(job.ranks.ask("SELECT bytes_per_step, calls_per_step FROM allreduce_check") == "40004096.0 2.0");
 }
 
+namespace {
+
+// Each rank reduces 4 MB in each of two steps, in 1 ms, and calls something else.
+void reduce_and_call(Rank& rank, int64_t communicator, const char* also) {
+    rank.steps(2, 0, 10 * kMs);
+    NcclCall call;
+    call.communicator = communicator;
+    for (int64_t step = 0; step < 2; ++step) {
+        const int64_t at_ns = step * 10 * kMs;
+        call.api = "ncclAllReduce";
+        call.bytes = 4'000'000;
+        rank.nccl(at_ns + 10, at_ns + 1 * kMs, at_ns + 2 * kMs, call);
+        ++call.seq;
+        call.api = also;
+        call.bytes = 1'000'000;
+        rank.nccl(at_ns + 100, at_ns + 3 * kMs, at_ns + 5 * kMs, call);
+        ++call.seq;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("what is gathered beside a reduction is of no parameters", "[run_collective_stats]") {
+    Ranks ranks(2);
+    for (int rank = 0; rank < 2; ++rank) reduce_and_call(ranks[rank], 1, "ncclAllGather");
+    ranks.write();
+    CHECK(ranks.ask("SELECT bytes_per_step, calls_per_step, measured_ns FROM allreduce_check") ==
+          "4000000.0 1.0 1000000");
+}
+
+TEST_CASE("of one trace the bytes count though nothing says of which ranks they are",
+          "[run_collective_stats]") {
+    const auto check = [](int count, const char* also) {
+        Ranks ranks(count, -1);
+        for (int rank = 0; rank < count; ++rank) reduce_and_call(ranks[rank], 0, also);
+        ranks.write();
+        return ranks.ask("SELECT params_implied, bytes_per_step, expected_ns, why FROM allreduce_check");
+    };
+    CHECK(check(1, "ncclAllGather") ==
+          "1000000.0 4000000.0 - with how many ranks is not recorded, so neither is what to expect; "
+          "not all of them were timed");
+    CHECK(check(1, "ncclReduceScatter") == "- - - nothing was reduced or gathered between ranks");
+    CHECK(check(2, "ncclAllGather") == "- - - nothing was reduced or gathered between ranks");
+}
+
 TEST_CASE("what is not known of the parameters says why", "[run_collective_stats]") {
     const auto why = [](auto change) {
         Job job;

@@ -101,7 +101,7 @@ SELECT u.gpu_id,
        THEN 'of ' || o.ranks || ' ranks ' || o.seen || CASE WHEN o.seen = 1 THEN ' is' ELSE ' are' END
             || ' in this run: how long it waited for the others is not known'
        WHEN o.messages = 1 THEN 'it is not known when the other ends of its messages began'
-       ELSE 'its collectives are known by their names only' END AS why
+       ELSE 'its collectives do not say of which ranks they are' END AS why
 FROM gpu u JOIN (
     SELECT c.rank_id, CAST(sum(c.own_ns) AS DOUBLE) AS all_ns,
       sum(CASE WHEN c.custom = 1 OR c.ranks IS NULL OR c.parts < c.ranks
