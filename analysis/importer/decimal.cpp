@@ -81,9 +81,30 @@ std::optional<uint64_t> shifted(const Digits& read, int shift) {
     return value + (cut_off >= 5);
 }
 
+// What nearly all numbers are: few digits, perhaps a point, nothing to round. None: it is something else.
+std::optional<int64_t> scaled_if_simple(std::string_view text, int shift) {
+    uint64_t value = 0;
+    size_t at = 0;
+    const auto read = [&] {
+        const size_t begin = at;
+        for (; at < text.size() && is_digit(text[at]); ++at)
+            value = value * 10 + static_cast<uint64_t>(text[at] - '0');
+        return static_cast<int>(at - begin);
+    };
+    const int before_point = read();
+    if (at < text.size() && text[at] == '.') ++at;
+    const int behind_point = at == text.size() ? 0 : read();
+    const int zeros = shift - behind_point, digits = before_point + behind_point;
+    if (at < text.size() || digits == 0 || zeros < 0 || digits + zeros > kMostDigits) return {};
+    for (int i = 0; i < zeros; ++i) value *= 10;
+    if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return {};
+    return static_cast<int64_t>(value);
+}
+
 }  // namespace
 
 std::optional<int64_t> scaled(std::string_view text, int shift) {
+    if (const auto simple = scaled_if_simple(text, shift)) return simple;
     const bool negative = !text.empty() && text[0] == '-';
     if (negative) text.remove_prefix(1);
     const auto read = read_digits(text);

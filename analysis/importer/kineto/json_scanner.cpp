@@ -1,45 +1,10 @@
 #include "json_scanner.h"
 
-#include <array>
-#include <bit>
-#include <cstring>
 #include <optional>
 
 namespace gpushim::analysis {
 
 namespace {
-
-enum class Class : uint8_t { other, blank, quote, open, close };
-
-constexpr std::array<Class, 256> classes() {
-    std::array<Class, 256> table{};
-    for (const char c : {' ', '\t', '\r', '\n', ','}) table[static_cast<unsigned char>(c)] = Class::blank;
-    table['"'] = Class::quote;
-    table['{'] = table['['] = Class::open;
-    table['}'] = table[']'] = Class::close;
-    return table;
-}
-constexpr std::array<Class, 256> kClasses = classes();
-
-Class class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
-
-// The top bit of the first of eight bytes that is `c`, perhaps those of later ones; 0: none is.
-uint64_t places_of(char c, uint64_t bytes) {
-    constexpr uint64_t kOnes = 0x0101010101010101;
-    const uint64_t differing = bytes ^ (kOnes * static_cast<unsigned char>(c));
-    return (differing - kOnes) & ~differing & (kOnes << 7);
-}
-
-const char* quote_or_backslash(const char* at, const char* end) {
-    static_assert(std::endian::native == std::endian::little);
-    for (uint64_t bytes = 0; end - at >= 8; at += 8) {
-        std::memcpy(&bytes, at, 8);
-        const uint64_t found = places_of('"', bytes) | places_of('\\', bytes);
-        if (found != 0) return at + std::countr_zero(found) / 8;
-    }
-    while (at < end && *at != '"' && *at != '\\') ++at;
-    return at;
-}
 
 std::optional<uint32_t> hex4(std::string_view text) {
     if (text.size() < 4) return {};
@@ -89,13 +54,13 @@ size_t JsonSkipper::feed(std::string_view piece) {
             if (step_through_text(at, end) && depth_ == 0) return finish(at);
             continue;
         }
-        const Class kind = class_of(*at);
-        if (in_word_ && kind != Class::other) return finish(at);
-        if (kind == Class::close && depth_ == 0) return finish(at);
-        if (kind == Class::close && --depth_ == 0) return finish(at + 1);
-        if (kind == Class::open) ++depth_;
-        in_text_ = kind == Class::quote;
-        in_word_ = kind == Class::other && depth_ == 0;
+        const JsonSign kind = sign_of(*at);
+        if (in_word_ && kind != JsonSign::none) return finish(at);
+        if (kind == JsonSign::close && depth_ == 0) return finish(at);
+        if (kind == JsonSign::close && --depth_ == 0) return finish(at + 1);
+        if (kind == JsonSign::open) ++depth_;
+        in_text_ = kind == JsonSign::quote;
+        in_word_ = kind == JsonSign::none && depth_ == 0;
         ++at;
     }
     return up_to(at);
@@ -119,51 +84,18 @@ bool JsonScanner::fail() {
     return false;
 }
 
-char JsonScanner::peek() {
-    while (class_of(*at_) == Class::blank) ++at_;
-    return *at_;
-}
-
-bool JsonScanner::enter(char bracket) {
-    if (state_ != State::fine || peek() != bracket) return fail();
-    ++at_;
-    return true;
-}
-
-// Whether there is another one before the closing bracket, which is stepped over.
-bool JsonScanner::next(char closing) {
-    if (state_ != State::fine) return false;
-    const char c = peek();
-    if (c == closing) return ++at_, false;
-    return c != '\0' && class_of(c) != Class::close ? true : fail();
-}
-
-bool JsonScanner::next_item() { return next(']'); }
-
-bool JsonScanner::next_member(std::string_view& key) {
-    if (!next('}') || !text(key)) return false;
-    while (class_of(*at_) == Class::blank && *at_ != ',') ++at_;
-    if (*at_ != ':') return fail();
-    ++at_;
-    return true;
-}
-
-bool JsonScanner::text(std::string_view& value) {
-    if (state_ != State::fine || peek() != '"') return fail();
-    const char* const first = ++at_;
-    at_ = quote_or_backslash(at_, end_);
-    const bool plain = at_ == end_ || *at_ == '"';
+// Its end is not the next quote.
+bool JsonScanner::rest_of_text(const char* first, std::string_view& value) {
     while (at_ < end_ && *at_ == '\\') at_ = at_ + 1 < end_ ? quote_or_backslash(at_ + 2, end_) : end_;
     if (at_ == end_) return fail();
-    const std::string_view raw(first, static_cast<size_t>(at_++ - first));
-    value = plain ? raw : without_escapes(raw);
+    value = without_escapes({first, static_cast<size_t>(at_++ - first)});
     return true;
 }
 
 bool JsonScanner::word(std::string_view& value) {
-    if (state_ != State::fine || class_of(peek()) != Class::other) return fail();
+    if (state_ != State::fine || sign_of(peek()) != JsonSign::none) return fail();
     const char* const first = at_;
-    while (at_ < end_ && class_of(*at_) == Class::other && *at_ != ':') ++at_;
+    while (at_ < end_ && sign_of(*at_) == JsonSign::none && *at_ != ':') ++at_;
     if (at_ == end_ || at_ == first) return fail();  // more of it may follow
     value = {first, static_cast<size_t>(at_ - first)};
     return true;

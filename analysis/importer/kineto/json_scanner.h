@@ -3,13 +3,27 @@
 // characters and unknown escapes. It never recurses, so nesting costs nothing. One thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <forward_list>
 #include <string>
 #include <string_view>
 
+#include "text_end.h"
+
 namespace gpushim::analysis {
+
+enum class JsonSign : uint8_t { none, blank, quote, open, close };
+inline constexpr std::array<JsonSign, 256> kJsonSigns = [] {
+    std::array<JsonSign, 256> signs{};
+    for (const char c : {' ', '\t', '\r', '\n', ','}) signs[static_cast<unsigned char>(c)] = JsonSign::blank;
+    signs['"'] = JsonSign::quote;
+    signs['{'] = signs['['] = JsonSign::open;
+    signs['}'] = signs[']'] = JsonSign::close;
+    return signs;
+}();
+inline JsonSign sign_of(char c) { return kJsonSigns[static_cast<unsigned char>(c)]; }
 
 // Steps over one value that may come in pieces, by counting brackets outside strings.
 class JsonSkipper {
@@ -31,11 +45,32 @@ class JsonScanner {
   public:
     explicit JsonScanner(std::string_view text);  // the character behind it must be readable, and '\0'
 
-    char peek();  // the first character of what comes next; '\0': nothing does
-    bool enter(char bracket);
-    bool next_member(std::string_view& key);  // after enter('{') or a member's value
-    bool next_item();                         // after enter('[') or an item
-    bool text(std::string_view& value);
+    // The first character of what comes next; '\0': nothing does.
+    char peek() {
+        while (sign_of(*at_) == JsonSign::blank) do
+                ++at_;
+            while (*at_ == ' ');  // most are
+        return *at_;
+    }
+    bool enter(char bracket) {
+        if (state_ != State::fine || peek() != bracket) return fail();
+        return ++at_, true;
+    }
+    // After enter('{') or a member's value.
+    bool next_member(std::string_view& key) {
+        if (!next('}') || !text(key)) return false;
+        while (sign_of(*at_) == JsonSign::blank && *at_ != ',') ++at_;
+        return *at_ == ':' ? (++at_, true) : fail();
+    }
+    bool next_item() { return next(']'); }  // after enter('[') or an item
+    bool text(std::string_view& value) {
+        if (state_ != State::fine || peek() != '"') return fail();
+        const char* const first = ++at_;
+        at_ = quote_or_backslash(first, end_);
+        if (at_ == end_ || *at_ != '"') return rest_of_text(first, value);
+        value = {first, static_cast<size_t>(at_++ - first)};
+        return true;
+    }
     bool word(std::string_view& value);  // a number, true, null, NaN ...
     bool skip();
     bool skip(std::string_view& as_it_stands);
@@ -47,7 +82,14 @@ class JsonScanner {
   private:
     enum class State { fine, cut, wrong };
     bool fail();
-    bool next(char closing);
+    bool rest_of_text(const char* first, std::string_view& value);
+    // Whether there is another one before the closing bracket, which is stepped over.
+    bool next(char closing) {
+        if (state_ != State::fine) return false;
+        const char c = peek();
+        if (c == closing) return ++at_, false;
+        return c != '\0' && sign_of(c) != JsonSign::close ? true : fail();
+    }
     std::string_view without_escapes(std::string_view raw);
 
     const char *begin_, *at_, *end_;

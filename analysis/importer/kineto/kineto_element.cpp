@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <iterator>
 #include <variant>
 
@@ -122,25 +123,31 @@ struct Outer {
     std::string_view phase, start, duration, pid, tid;
 };
 
+// As `==`, which asks the C library for the few bytes.
+template <size_t n>
+bool is(std::string_view key, const char (&word)[n]) {
+    return key.size() == n - 1 && std::memcmp(key.data(), word, n - 1) == 0;
+}
+
 void read_members(JsonScanner& json, ValueReader& values, Outer& outer, KinetoEvent& event) {
     std::string_view key;
     json.enter('{');
     while (json.next_member(key)) {
-        if (key == "ph")
+        if (is(key, "ph"))
             values.read(outer.phase);
-        else if (key == "cat")
+        else if (is(key, "cat"))
             values.read(event.category);
-        else if (key == "name")
+        else if (is(key, "name"))
             values.read(event.name);
-        else if (key == "ts")
+        else if (is(key, "ts"))
             outer.start = values.plain();
-        else if (key == "dur")
+        else if (is(key, "dur"))
             outer.duration = values.plain();
-        else if (key == "pid")
+        else if (is(key, "pid"))
             outer.pid = values.plain();
-        else if (key == "tid")
+        else if (is(key, "tid"))
             outer.tid = values.plain();
-        else if (key == "args")
+        else if (is(key, "args"))
             read_arguments(json, values, event);
         else
             json.skip();

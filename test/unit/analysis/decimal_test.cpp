@@ -77,4 +77,17 @@ TEST_CASE("any nanosecond survives being written as microseconds", "[decimal]") 
     }
 }
 
+TEST_CASE("a number is the same with an exponent and without", "[decimal]") {
+    std::mt19937_64 random(22);
+    for (int i = 0; i < 20'000; ++i) {
+        std::string text;
+        for (uint64_t length = random() % 24; text.size() < length;) text += "0123456789"[random() % 10];
+        if (random() % 2 == 0) text.insert(random() % (text.size() + 1), ".");
+        if (random() % 16 == 0) text.insert(random() % (text.size() + 1), "x");
+        const int shift = random() % 2 == 0 ? 3 : 0;
+        INFO(text);
+        CHECK(scaled(text, shift) == scaled(text + "e0", shift));
+    }
+}
+
 }  // namespace decimal_test

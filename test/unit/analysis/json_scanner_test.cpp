@@ -30,6 +30,25 @@ TEST_CASE("escapes of strings", "[json_scanner]") {
     CHECK(text_of(R"("")").empty());
 }
 
+// Texts are searched a dozen bytes at once, from any place on.
+TEST_CASE("a text ends at its quote, wherever that is", "[json_scanner]") {
+    for (size_t length = 0; length < 70; ++length) {
+        const std::string plain(length, 'a');
+        INFO(length);
+        CHECK(text_of('"' + plain + '"') == plain);
+        for (size_t place = 0; place < length; ++place) {
+            const std::string before = plain.substr(0, place), behind = plain.substr(place);
+            CHECK(text_of('"' + before + R"(\")" + behind + '"') == before + '"' + behind);
+            const std::string two = '"' + before + R"(" : ")" + behind + R"(")";
+            JsonScanner one(two);
+            std::string_view value;
+            CHECK(one.text(value));
+            CHECK(value == before);
+            CHECK(one.used() == before.size() + 2);
+        }
+    }
+}
+
 TEST_CASE("every shorter text is cut off, not wrong", "[json_scanner]") {
     const std::string whole = R"({"a\"": [1, {"b": "c\\"}, true], "d": "\u00b5"})";
     for (size_t length = 0; length <= whole.size(); ++length) {
