@@ -27,16 +27,27 @@ void NewDatabase::run(const std::string& sql) const {
     check(sqlite3_exec(base_.get(), sql.c_str(), nullptr, nullptr, nullptr));
 }
 
+void NewDatabase::prepare(std::unique_ptr<sqlite3_stmt, Finalize>& insert, const char* table, size_t columns,
+                          size_t rows) const {
+    std::string row = "(?";
+    for (size_t i = 1; i < columns; ++i) row += ",?";
+    std::string sql = "INSERT INTO \"" + std::string(table) + "\" VALUES " + row + ")";
+    for (size_t i = 1; i < rows; ++i) sql += "," + row + ")";
+    sqlite3_stmt* statement = nullptr;
+    check(sqlite3_prepare_v2(base_.get(), sql.c_str(), -1, &statement, nullptr));
+    insert.reset(statement);
+}
+
 sqlite3_stmt* NewDatabase::row_of(const char* table, size_t columns) {
     const auto found = inserts_.find(std::string_view(table));
     auto& insert = found != inserts_.end() ? found->second : inserts_[table];
-    if (!insert) {
-        std::string sql = "INSERT INTO \"" + std::string(table) + "\" VALUES (?";
-        for (size_t i = 1; i < columns; ++i) sql += ",?";
-        sqlite3_stmt* statement = nullptr;
-        check(sqlite3_prepare_v2(base_.get(), (sql + ")").c_str(), -1, &statement, nullptr));
-        insert.reset(statement);
-    }
+    if (!insert) prepare(insert, table, columns, 1);
+    return insert.get();
+}
+
+sqlite3_stmt* NewDatabase::rows_of(const char* table, size_t columns, size_t rows) {
+    auto& insert = inserts_[std::to_string(rows) + " of " + table];
+    if (!insert) prepare(insert, table, columns, rows);
     return insert.get();
 }
 

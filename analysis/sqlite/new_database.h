@@ -29,6 +29,8 @@ class NewDatabase {
     void run(const std::string& sql) const;
     // To bind a row of so many columns to; the same for each row of that table, until put_row.
     sqlite3_stmt* row_of(const char* table, size_t columns);
+    // The same for so many rows at once, one behind the other: a third less work for each.
+    sqlite3_stmt* rows_of(const char* table, size_t columns, size_t rows);
     void put_row(sqlite3_stmt* row) const;
     void check(int code) const;
     void move_to_place();
@@ -42,10 +44,14 @@ class NewDatabase {
     struct Finalize {
         void operator()(sqlite3_stmt* statement) const;
     };
+    void prepare(std::unique_ptr<sqlite3_stmt, Finalize>& insert, const char* table, size_t columns,
+                 size_t rows) const;
+
     std::filesystem::path place_;
     NewFile made_;  // before the connection: SQLite's is closed first
     std::unique_ptr<sqlite3, Close> base_;
-    std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> inserts_;  // by table
+    std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>>
+        inserts_;  // by table, and rows
 };
 
 }  // namespace gpushim::analysis
