@@ -6,6 +6,7 @@
 #include "../pass/start_order.h"
 #include "../sql/run_db.h"
 #include "open_ranges.h"
+#include "operator_sums.h"
 #include "own_parts.h"
 #include "places.h"
 
@@ -19,16 +20,6 @@ constexpr int64_t kClocksApartNs = 10'000'000;
 constexpr const char* kMarkers =
     "SELECT enter_ns, thread_id, kind = 'push', coalesce(domain_id, -1), coalesce(name_id, -1) FROM marker"
     " WHERE kind IN ('push', 'pop') ORDER BY enter_ns";
-// By number first: there are few sums, and many launches to compare the names of.
-constexpr const char* kOperators =
-    "WITH k AS (SELECT l.stream_id, k.operator_id, k.module_id, k.pass, k.forward_id, count(*) AS launches,"
-    " sum(d.dur_ns) AS ns FROM launch_operator k JOIN launch l ON l.enter_ns = k.enter_ns"
-    " JOIN launch_device d ON d.enter_ns = k.enter_ns GROUP BY 2, 3, 4, 5, 1)"
-    " SELECT s.device_id, o.text, m.text, k.pass, f.text, sum(k.launches), sum(k.ns)"
-    " FROM k JOIN v_stream s ON s.id = k.stream_id"
-    " LEFT JOIN name o ON o.id = k.operator_id LEFT JOIN name m ON m.id = k.module_id"
-    " LEFT JOIN name f ON f.id = k.forward_id GROUP BY 1, 2, 3, 4, 5";
-
 class RangePart : public Part {
   public:
     explicit RangePart(const TraceFacts& facts)
@@ -115,19 +106,17 @@ class RangePart : public Part {
     }
 
     void write_operators(RunDb& run) const {
-        const Database& base = facts_.trace->base;
-        if (!base.has("launch_operator")) return;
+        if (!facts_.trace->base.has("launch_operator")) return;
         constexpr const char* kPasses[] = {"forward", "backward"};
-        for (Query row = base.prepare(kOperators); row.step();) {
-            const int32_t gpu = places_.gpu_of_device(row.maybe(0));
-            const auto text = [&](int column) {
-                return row.is_null(column) ? Value(nullptr) : Value(row.text(column));
-            };
-            const int64_t pass = row.number(3);
+        const auto text = [](const std::optional<std::string>& is) { return is ? Value(*is) : nullptr; };
+        for (const OperatorSum& sum : operator_sums(facts_.trace->base)) {
+            const int32_t gpu = places_.gpu_of_device(sum.device);
+            const int64_t pass = sum.pass.value_or(0);
             run.add("operator_kernel",
-                    {gpu_id_of(gpu < 0 ? facts_.gpus.size() : static_cast<size_t>(gpu)), text(1), text(2),
-                     pass == 1 || pass == 2 ? Value(std::string(kPasses[pass - 1])) : Value(nullptr), text(4),
-                     row.number(5), row.number(6)});
+                    {gpu_id_of(gpu < 0 ? facts_.gpus.size() : static_cast<size_t>(gpu)), text(sum.name),
+                     text(sum.module),
+                     pass == 1 || pass == 2 ? Value(std::string(kPasses[pass - 1])) : Value(nullptr),
+                     text(sum.forward), sum.launches, sum.ns});
         }
     }
 
