@@ -156,12 +156,17 @@ void name_graph(const ExportWords& words, ExportRow& row) {
 
 }  // namespace
 
-TraceRows::TraceRows(const Trace& trace, int64_t from_ns, int64_t until_ns)
-    : words_(words_of_export(trace.base)) {
+std::shared_ptr<const ExportWords> export_words(const Trace& trace) {
+    return std::make_shared<const ExportWords>(words_of_export(trace.base));
+}
+
+TraceRows::TraceRows(const Trace& trace, std::shared_ptr<const ExportWords> words, int64_t from_ns,
+                     int64_t until_ns)
+    : words_(std::move(words)) {
     open(trace, from_ns, std::min(until_ns, trace.until_ns), false);
 }
 
-TraceRows::TraceRows(const Trace& trace) : words_(words_of_export(trace.base)) {
+TraceRows::TraceRows(const Trace& trace) : words_(export_words(trace)) {
     open(trace, INT64_MIN, trace.until_ns, true);
 }
 
@@ -189,19 +194,20 @@ void TraceRows::step(Cursor& cursor) const {
     row.kind = source.kind;
     row.enter_ns = rows.number(0);
     row.dur_ns = known(rows, 1);
-    if (const auto* tid = find(words_.tids, rows.number(2))) row.tid = *tid;
-    if (const auto* stream = rows.is_null(3) ? nullptr : find(words_.streams, rows.number(3))) {
+    if (const auto* tid = find(words_->tids, rows.number(2))) row.tid = *tid;
+    if (const auto* stream = rows.is_null(3) ? nullptr : find(words_->streams, rows.number(3))) {
         row.device = stream->device;
         row.context = stream->context;
         row.stream = stream->number;
     }
-    if (const auto* api = rows.is_null(4) ? nullptr : find(words_.apis, rows.number(4))) row.name = *api;
+    if (const auto* api = rows.is_null(4) ? nullptr : find(words_->apis, rows.number(4))) row.name = *api;
     row.flags = rows.number(5);
     row.group = known(rows, 6);
     if (!rows.is_null(kTimes) && !rows.is_null(kTimes + 1)) {
         row.start_ns = row.enter_ns + rows.number(kTimes);
         row.ran_ns = rows.number(kTimes + 1);
-        if (const auto* error = find(words_.errors, rows.number(kTimes + 2))) row.error_ns = error->likely_ns;
+        if (const auto* error = find(words_->errors, rows.number(kTimes + 2)))
+            row.error_ns = error->likely_ns;
     }
     for (size_t i = 0; i < source.count; ++i)
         row.numbers[i] = known(rows, kFirstNumber + static_cast<int>(i));
@@ -209,10 +215,10 @@ void TraceRows::step(Cursor& cursor) const {
         cursor.text = rows.text(kText);
         (source.kind == ExportKind::gap ? row.what : row.name) = cursor.text;
     }
-    if (source.kind == ExportKind::launch) name_launch(words_, row);
-    if (source.kind == ExportKind::collective) name_collective(words_, row);
-    if (source.kind == ExportKind::memory) name_memory(words_, row);
-    if (source.kind == ExportKind::graph) name_graph(words_, row);
+    if (source.kind == ExportKind::launch) name_launch(*words_, row);
+    if (source.kind == ExportKind::collective) name_collective(*words_, row);
+    if (source.kind == ExportKind::memory) name_memory(*words_, row);
+    if (source.kind == ExportKind::graph) name_graph(*words_, row);
     if (source.kind == ExportKind::range && row.numbers[0] == 1) row.kind = ExportKind::process_range;
 }
 

@@ -2,6 +2,7 @@
 // memory are only the texts that a trace tells apart, whose number is bounded. One thread.
 #pragma once
 
+#include <memory>
 #include <unordered_map>
 
 #include "../trace/inputs.h"
@@ -35,6 +36,9 @@ struct ExportWords {
     std::unordered_map<int64_t, Error> errors;
 };
 
+// To be read once by who reads several parts of a trace.
+std::shared_ptr<const ExportWords> export_words(const Trace& trace);
+
 // How many rows there are to go through, about.
 int64_t count_rows(const Database& base);
 
@@ -44,7 +48,10 @@ ExportHead export_head(const Trace& trace);
 class TraceRows : public ExportRows {
   public:
     // Of calls that were entered in [from, until), and of ranges that lie in it.
-    TraceRows(const Trace& trace, int64_t from_ns, int64_t until_ns);
+    TraceRows(const Trace& trace, int64_t from_ns, int64_t until_ns)
+        : TraceRows(trace, export_words(trace), from_ns, until_ns) {}
+    TraceRows(const Trace& trace, std::shared_ptr<const ExportWords> words, int64_t from_ns,
+              int64_t until_ns);
     explicit TraceRows(const Trace& trace);  // all of them, ranges that are still open, too
     bool next(ExportRow& row) override;
 
@@ -59,7 +66,7 @@ class TraceRows : public ExportRows {
     void open(const Trace& trace, int64_t from_ns, int64_t until_ns, bool all);
     void step(Cursor& cursor) const;
 
-    ExportWords words_;
+    std::shared_ptr<const ExportWords> words_;
     std::vector<Cursor> cursors_;
     Cursor* given_ = nullptr;
 };

@@ -146,6 +146,7 @@ Database::Database(const fs::path& path) : where_(path.string()) {
     }
     prepare("SELECT count(*) FROM sqlite_schema").step();
     run("PRAGMA query_only = ON");
+    if (is_one_file_) known_ = look();
 }
 
 Database Database::in_memory() {
@@ -158,12 +159,23 @@ void Database::run(const std::string& sql) const {
     check(sqlite3_exec(base_.get(), sql.c_str(), nullptr, nullptr, nullptr));
 }
 
+Database::Known Database::look() const {
+    Known known;
+    Query version = prepare("PRAGMA user_version");
+    if (version.step()) known.version = static_cast<int>(version.number(0));
+    Query name = prepare("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')");
+    while (name.step()) known.names.insert(name.text(0));
+    return known;
+}
+
 int Database::schema_version() const {
+    if (known_) return has("ring_commit") ? known_->version : 0;
     Query query = prepare("PRAGMA user_version");
     return query.step() && has("ring_commit") ? static_cast<int>(query.number(0)) : 0;
 }
 
 bool Database::has(std::string_view table_or_view) const {
+    if (known_) return known_->names.contains(table_or_view);
     Query query = prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1 AND type IN ('table', 'view')");
     query.bind(1, std::string(table_or_view));
     return query.step();

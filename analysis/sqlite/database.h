@@ -77,6 +77,12 @@ class Database {
     sqlite3* raw() const { return base_.get(); }
 
   private:
+    struct Known {
+        int version = 0;
+        std::set<std::string, std::less<>> names;  // of tables and views
+    };
+    Known look() const;
+
     Database() = default;
     void open(const std::string& name, int flags);
     void trust_nothing() const;
@@ -87,6 +93,7 @@ class Database {
     };
     std::string where_;
     bool is_one_file_ = false;
+    std::optional<Known> known_;  // of one file: it is asked often, and nobody changes it
     // A copy, where the file cannot be read in place; removed with this object. Behind the connection that
     // uses it.
     std::shared_ptr<const TemporaryFolder> copy_;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "../../exporter/kept_rows.h"
-#include "../../exporter/trace_rows.h"
 #include "../../trace/plausible.h"
 #include "../sql/kept_text.h"
 #include "../sql/python_places.h"
@@ -45,7 +44,8 @@ class KeptWriter::OpenRanges {
     std::unordered_map<int64_t, std::vector<Open>> of_thread_;
 };
 
-KeptWriter::KeptWriter(const TraceFacts& facts, RunDb& run) : facts_(facts), run_(run) {
+KeptWriter::KeptWriter(const TraceFacts& facts, RunDb& run)
+    : facts_(facts), run_(run), words_(export_words(*facts.trace)) {
     Query offset = facts.trace->base.prepare("SELECT real_minus_mono_ns FROM v_offset");
     if (offset.step()) offset_ns_ = offset.number(0);
     const auto of_rank = [&](const char* sql) {
@@ -65,7 +65,7 @@ KeptWriter::KeptWriter(const TraceFacts& facts, RunDb& run) : facts_(facts), run
 void KeptWriter::keep(size_t step, const std::string& why) {
     const Step& is = facts_.steps[step];
     const int64_t most = facts_.are_slices ? kMostKeptOfExcerpt : kMostKeptRows;
-    TraceRows rows(*facts_.trace, is.begin_ns, is.end_ns);
+    TraceRows rows(*facts_.trace, words_, is.begin_ns, is.end_ns);
     Place place = {static_cast<int64_t>(step), 0};
     OpenRanges ranges;
     int64_t left_out = 0;
@@ -104,7 +104,7 @@ void KeptWriter::keep_before(size_t step, Place& place, int64_t& left_out) {
 // Of what was called then, what still ran when the step began. False: there were operations, and none did.
 bool KeptWriter::keep_running(const Step& kept, int64_t from_ns, int64_t until_ns, Place& place,
                               Before& before) {
-    TraceRows rows(*facts_.trace, from_ns, until_ns);
+    TraceRows rows(*facts_.trace, words_, from_ns, until_ns);
     OpenRanges ranges;
     bool has_operations = false, is_any = false;
     for (ExportRow row; before.seen < kMostRowsBefore && rows.next(row); ++before.seen) {

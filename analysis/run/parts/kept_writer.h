@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "../../exporter/export_row.h"
+#include "../../exporter/trace_rows.h"
 #include "../pass/facts.h"
 #include "../sql/run_db.h"
 
@@ -52,6 +52,7 @@ class KeptWriter {
 
     const TraceFacts& facts_;
     RunDb& run_;
+    const std::shared_ptr<const ExportWords> words_;
     int64_t offset_ns_ = 0;
     std::map<std::string, int64_t, std::less<>> texts_;
     int64_t known_texts_ = 0;  // of these, that the run has

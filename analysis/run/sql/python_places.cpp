@@ -16,11 +16,12 @@ std::string list_of(const Causes* causes) {
     return list;
 }
 
-bool is_there(sqlite3* run) {
+bool has_samples(sqlite3* run) {
     Query tables(run, "run",
                  "SELECT count(*) FROM pragma_table_info('idle_python')"
                  " WHERE name IN ('step', 'ns', 'samples', 'inside_file')");
-    return tables.step() && tables.number(0) == 4;
+    if (!tables.step() || tables.number(0) != 4) return false;
+    return Query(run, "run", "SELECT 1 FROM idle_python LIMIT 1").step();
 }
 
 std::string name_of_line(const std::string& file, const std::string& function, std::optional<int64_t> line) {
@@ -70,7 +71,7 @@ std::string PythonPlace::count_text() const {
 // there were.
 std::vector<PythonPlace> python_places(sqlite3* run, const Causes* causes, int64_t most) {
     std::vector<PythonPlace> places;
-    if (!is_there(run)) return places;
+    if (!has_samples(run)) return places;
     const std::string list = list_of(causes);
     Query rows(
         run, "run",
