@@ -6,12 +6,14 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 
 #include "../../failure.h"
 #include "../../terminal/progress.h"
+#include "gzip_sum.h"
 
 namespace gpushim::analysis {
 
@@ -23,8 +25,18 @@ constexpr size_t kBlock = 256 << 10;
 constexpr uint64_t kMostRatio = 200, kLeastBomb = 64 << 20;
 constexpr int kGzipOnly = 16 + MAX_WBITS;
 constexpr unsigned char kMagic[] = {0x1f, 0x8b};
+constexpr size_t kFlagsAt = 3;                   // in the head of a member
+constexpr char kHeadHasSum = 0x02;               // of these
+constexpr size_t kSumBytes = 4, kTailBytes = 8;  // the sum, and the number of bytes
 
 bool has_magic(const char* bytes) { return std::memcmp(bytes, kMagic, sizeof kMagic) == 0; }
+
+uint32_t four_bytes(const char* at) {
+    uint32_t value = 0;
+    static_assert(std::endian::native == std::endian::little);
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
 
 }  // namespace
 
@@ -35,8 +47,8 @@ InputStream::InputStream(std::string path)
     struct stat status;  // of a pipe nobody knows how much will come
     if (fstat(file_, &status) == 0 && S_ISREG(status.st_mode)) Progress::expect(status.st_size);
     try {
-        // A pipe may give its first two bytes one by one.
-        while (end_ < sizeof kMagic && refill()) {
+        // A pipe may give its first bytes one by one.
+        while (end_ <= kFlagsAt && refill()) {
         }
         if (!trouble_.empty()) throw Failure(path_ + ": " + trouble_);
         if (end_ >= sizeof kMagic && has_magic(packed_.get())) start_unpacking();
@@ -81,12 +93,13 @@ size_t InputStream::read_file(char* to, size_t room) {
     return static_cast<size_t>(got);
 }
 
-// Adds a block behind what is left of the last one.
+// Adds a block behind what is left of the last one, and behind what may be the tail of a member.
 bool InputStream::refill() {
-    if (begin_ > 0) {
-        std::memmove(packed_.get(), packed_.get() + begin_, end_ - begin_);
-        end_ -= begin_;
-        begin_ = 0;
+    if (begin_ > kTailBytes) {
+        const size_t gone = begin_ - kTailBytes;
+        std::memmove(packed_.get(), packed_.get() + gone, end_ - gone);
+        end_ -= gone;
+        begin_ -= gone;
     }
     const size_t got = read_file(packed_.get() + end_, kBlock - end_);
     end_ += got;
@@ -95,9 +108,30 @@ bool InputStream::refill() {
 
 void InputStream::start_unpacking() {
     unpacker_ = std::make_unique<z_stream>();
-    if (inflateInit2(unpacker_.get(), kGzipOnly) == Z_OK) return;
-    unpacker_.reset();
-    throw Failure(path_ + ": no memory to unpack it");
+    if (inflateInit2(unpacker_.get(), kGzipOnly) != Z_OK) {
+        unpacker_.reset();
+        throw Failure(path_ + ": no memory to unpack it");
+    }
+    start_member();
+}
+
+// A sum of the head itself is zlib's to check, and then the other one is, too.
+void InputStream::start_member() {
+    const bool has_head = end_ - begin_ > kFlagsAt;
+    sums_itself_ = has_head && (packed_[begin_ + kFlagsAt] & kHeadHasSum) == 0;
+    inflateValidate(unpacker_.get(), sums_itself_ ? 0 : 1);
+    sum_ = summed_bytes_ = 0;
+}
+
+// Its tail is what was read last. Else what is wrong stands where zlib leaves it, and in its words.
+bool InputStream::has_right_sum() {
+    if (!sums_itself_) return true;
+    const char* const tail = packed_.get() + begin_ - kTailBytes;
+    const bool is_sum_right = four_bytes(tail) == sum_;
+    if (is_sum_right && four_bytes(tail + kSumBytes) == summed_bytes_) return true;
+    if (!is_sum_right) begin_ -= kTailBytes - kSumBytes;
+    stop(std::string("gzip is damaged (incorrect ") + (is_sum_right ? "length" : "data") + " check)");
+    return false;
 }
 
 size_t InputStream::unpack(char* to, size_t room) {
@@ -115,9 +149,13 @@ size_t InputStream::unpack(char* to, size_t room) {
         }
         z.next_in = reinterpret_cast<Bytef*>(packed_.get() + begin_);
         z.avail_in = static_cast<uInt>(end_ - begin_);
+        const unsigned char* const unpacked = z.next_out;
         const int result = inflate(&z, Z_NO_FLUSH);
         begin_ = end_ - z.avail_in;
-        if (result == Z_STREAM_END && another_member()) continue;
+        const auto count = static_cast<size_t>(z.next_out - unpacked);
+        if (sums_itself_) sum_ = gzip_sum(sum_, unpacked, count);
+        summed_bytes_ += static_cast<uint32_t>(count);
+        if (result == Z_STREAM_END && has_right_sum() && another_member()) continue;
         if (result == Z_STREAM_END) {
             finished_ = true;
             break;
@@ -138,10 +176,12 @@ bool InputStream::is_bomb() const {
 
 // Files of several gzip members are as good as one: `cat a.gz b.gz`, and what some parallel packers write.
 bool InputStream::another_member() {
-    while (end_ - begin_ < sizeof kMagic && refill()) {
+    while (end_ - begin_ <= kFlagsAt && refill()) {
     }
-    return end_ - begin_ >= sizeof kMagic && has_magic(packed_.get() + begin_) &&
-           inflateReset(unpacker_.get()) == Z_OK;
+    if (end_ - begin_ < sizeof kMagic || !has_magic(packed_.get() + begin_)) return false;
+    if (inflateReset(unpacker_.get()) != Z_OK) return false;
+    start_member();
+    return true;
 }
 
 void InputStream::stop(const std::string& why) {

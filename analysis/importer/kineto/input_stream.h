@@ -30,7 +30,9 @@ class InputStream {
     bool refill();
     size_t unpack(char* to, size_t room);
     void start_unpacking();
+    void start_member();
     bool another_member();
+    bool has_right_sum();
     bool is_bomb() const;
     void stop(const std::string& why);
 
@@ -40,6 +42,8 @@ class InputStream {
     size_t begin_ = 0, end_ = 0;
     std::unique_ptr<z_stream_s> unpacker_;
     uint64_t file_bytes_ = 0, unpacked_bytes_ = 0;
+    bool sums_itself_ = false;  // a member of gzip: what zlib would do, but takes long for
+    uint32_t sum_ = 0, summed_bytes_ = 0;
     bool given_any_ = false, finished_ = false;
     std::string trouble_;
 };

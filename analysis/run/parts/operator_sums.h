@@ -1,6 +1,6 @@
 // What the operators and modules of a framework launched, where another tool's trace tells of them: sums over
 // rows of launch_operator that have a launch, its stream and device times. The three tables are read side by
-// side, in order of their keys, which takes an eighth of what a join in SQL does. Memory is that of the sums.
+// side, in order of their keys, which takes a fifth of what a join in SQL does. Memory is that of the sums.
 #pragma once
 
 #include <cstdint>
