@@ -102,8 +102,13 @@ int run(const Arguments& arguments) {
     if (error) throw Failure(folder.string() + ": " + error.message());
     const Imported imported = import_files(source, std::span(arguments.words_).subspan(1), folder);
     Inputs inputs = open_traces(imported.traces, Recovery());
-    if (!kept)  // people know the file that it was, and it is the same each time
-        for (Trace& trace : inputs.traces) trace.path = imported.of_trace.at(trace.path.string());
+    if (!kept)
+        for (Trace& trace : inputs.traces) {
+            // Nobody else has it: one lock for all that is read, not one for each query.
+            trace.base.run("BEGIN");
+            // People know the file that it was, and it is the same each time.
+            trace.path = imported.of_trace.at(trace.path.string());
+        }
     for (const std::string& note : inputs.notes) stderr_line(note);
     analyze(inputs, {}, arguments.value("output").value_or("gpushim.run.db"), write_findings);
     return imported.is_whole && inputs.refused.empty() ? kFine : kIncomplete;
