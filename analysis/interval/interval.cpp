@@ -85,22 +85,32 @@ void GrowingUnion::add(Interval span) {
         spans_.back().end_ns = std::max(spans_.back().end_ns, span.end_ns);
         return;
     }
-    size_t at = spans_.size();
-    const size_t first = at > kNear ? at - kNear : 0;
-    while (at > first && is_before(span, spans_[at - 1])) --at;
-    if (at == first && first != 0 && is_before(span, spans_[first - 1])) return add_late(span);
+    const size_t first = spans_.size() > kNear ? spans_.size() - kNear : 0;
+    if (first != 0 && is_before(span, spans_[first - 1])) return add_late(span);
+    size_t at = place_of(span, first);
     if (at != 0 && span.start_ns <= spans_[at - 1].end_ns) {
         --at;
         spans_[at].end_ns = std::max(spans_[at].end_ns, span.end_ns);
     } else {
         spans_.insert(spans_.begin() + static_cast<std::ptrdiff_t>(at), span);
     }
+    last_put_ = at;
     size_t after = at + 1;
     for (; after < spans_.size() && spans_[after].start_ns <= spans_[at].end_ns; ++after)
         spans_[at].end_ns = std::max(spans_[at].end_ns, spans_[after].end_ns);
     if (after != at + 1)
         spans_.erase(spans_.begin() + static_cast<std::ptrdiff_t>(at + 1),
                      spans_.begin() + static_cast<std::ptrdiff_t>(after));
+}
+
+// Behind those that begin no later. Of several streams that are apart, each goes on where it was.
+size_t GrowingUnion::place_of(Interval span, size_t first) const {
+    const size_t next = last_put_ + 1;
+    const bool goes_on = last_put_ >= first && next < spans_.size() && !is_before(span, spans_[last_put_]) &&
+                         is_before(span, spans_[next]);
+    if (goes_on) return next;
+    const auto near = spans_.begin() + static_cast<std::ptrdiff_t>(first);
+    return static_cast<size_t>(std::upper_bound(near, spans_.end(), span, is_before) - spans_.begin());
 }
 
 void GrowingUnion::add_late(Interval span) {

@@ -39,9 +39,11 @@ class GrowingUnion {
     Intervals take();  // and begins anew
 
   private:
+    size_t place_of(Interval span, size_t first) const;
     void add_late(Interval span);
     void shrink();
     Intervals spans_;             // united
+    size_t last_put_ = 0;         // of those that came late by a few, the last one
     std::vector<Interval> late_;  // those that started long before the last ones
 };
 

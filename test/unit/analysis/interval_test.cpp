@@ -1,6 +1,7 @@
 // The algebra of spans, by hand and against what SQL says of the same rows.
 #include "analysis/interval/interval.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -103,6 +104,22 @@ TEST_CASE("a union that grows is the same, in whatever order its spans come", "[
     }
     CHECK(growing.take() == unite(all));
     CHECK(growing.take().empty());
+}
+
+//  stream 1   ██  ██  ██  ██  ██               each in its own order, and apart from the other
+//  stream 2                     █████   █████
+TEST_CASE("a union of streams that are apart is the same, and so where one goes back", "[interval]") {
+    std::mt19937_64 random(11);
+    std::vector<Interval> all;
+    GrowingUnion growing;
+    std::array<int64_t, 3> at_ns = {0, 200, 230};
+    for (int i = 0; i < 20'000; ++i) {
+        int64_t& start_ns = at_ns[random() % at_ns.size()];
+        start_ns += static_cast<int64_t>(random() % 20) - (random() % 50 == 0 ? 100 : 0);
+        all.push_back({start_ns, start_ns + static_cast<int64_t>(random() % 12)});
+        growing.add(all.back());
+    }
+    CHECK(growing.take() == unite(all));
 }
 
 }  // namespace interval_test
