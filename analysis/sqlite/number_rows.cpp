@@ -82,9 +82,9 @@ bool NumberRows::next_record(NumberRow& row) {
         read(record, row);
         return true;
     }
-    Plan& plan = plan_for(record.begin, header_bytes);
-    if (plan.header_bytes != header_bytes || std::memcmp(plan.header.data(), record.begin, header_bytes) != 0)
-        make_plan(record, header_bytes, plan);
+    const Header header = header_of(record.begin, header_bytes);
+    Plan& plan = plans_[header.mixed()];
+    if (plan.header != header) make_plan(record, header_bytes, plan);
     if (plan.header_bytes == 0 || header_bytes + plan.value_bytes > bytes) {
         row.present = 0;
         read(record, row);
@@ -100,10 +100,17 @@ bool NumberRows::next_record(NumberRow& row) {
     return true;
 }
 
-NumberRows::Plan& NumberRows::plan_for(const uint8_t* header, size_t bytes) {
-    uint64_t mixed = bytes;
-    for (size_t i = 1; i < bytes; ++i) mixed = mixed * 31 + header[i];
-    return plans_[(mixed * 0x9E3779B97F4A7C15u) >> 60];
+NumberRows::Header NumberRows::header_of(const uint8_t* begin, size_t bytes) {
+    static_assert(TablePages::kRoomBehind >= sizeof(Header) && Plan::kLongest == sizeof(Header));
+    constexpr size_t kHalf = sizeof(uint64_t);
+    const auto first = [](size_t count) {
+        return count >= kHalf ? UINT64_MAX : (uint64_t{1} << 8 * count) - 1;
+    };
+    Header header;
+    std::memcpy(&header, begin, sizeof header);
+    header.front &= first(bytes);
+    header.back &= first(bytes - std::min(bytes, kHalf));
+    return header;
 }
 
 // None where it has more than whole numbers and NULLs, or where it is not clear what it has.
@@ -125,7 +132,7 @@ void NumberRows::make_plan(const Record& record, size_t header_bytes, Plan& plan
     }
     if (from > UINT8_MAX) return;
     plan.value_bytes = static_cast<uint8_t>(from);
-    std::memcpy(plan.header.data(), record.begin, header_bytes);
+    plan.header = header_of(record.begin, header_bytes);
     plan.header_bytes = static_cast<uint8_t>(header_bytes);
 }
 

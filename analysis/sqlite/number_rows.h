@@ -43,6 +43,13 @@ class NumberRows {
 
   private:
     static constexpr uint8_t kUnasked = 255;
+    // A row's header, which begins with its length; behind that zeros.
+    struct Header {
+        uint64_t front = 0, back = 0;
+        bool operator==(const Header&) const = default;
+        size_t mixed() const { return ((front ^ back * 31) * 0x9E3779B97F4A7C15u) >> 58; }
+    };
+    static Header header_of(const uint8_t* begin, size_t bytes);
     // Where the numbers of rows with such a header are: most rows of a table have one of a few, and what a
     // header says is then worked out once.
     struct Plan {
@@ -50,16 +57,15 @@ class NumberRows {
         struct Number {
             uint8_t column, from, bits;  // bits: 0: it is 0; 1: it is 1
         };
-        std::array<uint8_t, kLongest> header{};  // as in the record
-        uint8_t header_bytes = 0;                // 0: there is no plan
+        Header header;
+        uint8_t header_bytes = 0;  // 0: there is no plan
         uint8_t value_bytes = 0;
         uint8_t count = 0;
         uint32_t present = 0;
         std::array<Number, kMostColumns> numbers;
     };
-    static constexpr size_t kPlans = 16;
+    static constexpr size_t kPlans = 64;
     bool next_record(NumberRow& row);
-    Plan& plan_for(const uint8_t* header, size_t bytes);
     void make_plan(const Record& record, size_t header_bytes, Plan& plan) const;
     bool next_of_query(NumberRow& row);
     void read(const Record& record, NumberRow& row) const;

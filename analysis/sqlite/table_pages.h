@@ -34,7 +34,7 @@ const uint8_t* read_varint(const uint8_t* at, const uint8_t* end, uint64_t& valu
 class TablePages {
   public:
     // Bytes behind a record that may be read, though they are others'.
-    static constexpr size_t kRoomBehind = 8;
+    static constexpr size_t kRoomBehind = 16;
 
     // Rows from that key on; pages that only lead to earlier ones are not read.
     static std::optional<TablePages> open(const Database& base, const std::string& table,
