@@ -22,11 +22,13 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
     ranks_ = number("SELECT count(*) FROM rank").value_or(0);
     // Without steps figures are of slices. Where all was timed these reach from the first operation to the
     // last, and everything lies in them: the time before and after is that of no operation.
-    run_ns_ = real(
-                  "SELECT max(CASE WHEN g.timed_share >= 0.999 AND g.coverage >= 0.999 AND t.window_ns > 0"
-                  " THEN t.window_ns ELSE g.run_ns END) FROM gpu g"
-                  " LEFT JOIN v_gpu_total t ON t.gpu_id = g.gpu_id AND t.basis = 'slices'")
-                  .value_or(0);
+    Query gpus = ask("SELECT gpu_id, run_ns, timed_share >= 0.999 AND coverage >= 0.999 FROM gpu");
+    while (gpus.step()) {
+        const GpuTotal* total = gpus.number(2) != 0 ? basis_.total_of(gpus.number(0)) : nullptr;
+        const int64_t timed_ns =
+            total != nullptr && total->basis == "slices" ? total->ns(WhatRan::window) : 0;
+        run_ns_ = std::max(run_ns_, timed_ns > 0 ? static_cast<double>(timed_ns) : gpus.real(1));
+    }
     all_steps_ = real("SELECT max(whole_steps) FROM v_run_steps").value_or(0);
     // The host may be so far ahead that its steps are no measure of a GPU's.
     const double host_ns = real("SELECT avg(dur_ns) FROM v_counted_step WHERE is_slice = 0").value_or(0);

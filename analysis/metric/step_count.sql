@@ -2,9 +2,10 @@
 -- words: steps that count
 -- absent: no steps found
 WITH counted AS (
-  SELECT r.rank_id, r.steps_why, nullif(count(c.step), 0) AS steps
-  FROM rank r LEFT JOIN v_counted_step c ON c.rank_id = r.rank_id AND c.is_slice = 0
-  GROUP BY r.rank_id, r.steps_why
+  SELECT r.rank_id, r.steps_why, c.steps
+  FROM rank r LEFT JOIN (
+    SELECT s.rank_id, count(*) AS steps FROM v_counted_step s WHERE s.is_slice = 0 GROUP BY s.rank_id
+  ) c ON c.rank_id = r.rank_id
 )
 SELECT 'rank' AS scope, c.rank_id AS id, c.steps AS value, c.steps_why AS why FROM counted c
 UNION ALL

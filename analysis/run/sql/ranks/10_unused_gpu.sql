@@ -1,8 +1,11 @@
 -- Whether each GPU worked in steps that count (v_counted_step): what was called for it there tells, and what
 -- was seen to run. Of memsets only what was seen tells; where nothing was seen they may have been in steps.
 UPDATE gpu SET unused = 1 WHERE gpu_id IN (
-WITH counted AS (
+WITH several AS (
+  SELECT u.rank_id FROM gpu u GROUP BY u.rank_id HAVING count(*) > 1
+), counted AS (
   SELECT s.rank_id, s.step FROM step s WHERE coalesce(s.warm_up, 0) = 0 AND coalesce(s.left_out, 0) = 0
+    AND s.rank_id IN (SELECT v.rank_id FROM several v)
 ), seen AS (
   SELECT u.gpu_id, sum(g.operations + (g.busy_low_ns > 0)) AS signs
   FROM gpu u JOIN counted c ON c.rank_id = u.rank_id

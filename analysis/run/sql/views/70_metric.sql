@@ -74,7 +74,7 @@ WITH a_step AS (
     max(CASE WHEN r.key = 'ranks_expected' THEN CAST(r.value AS DOUBLE) END) AS ranks_expected
   FROM run r
 ), mean AS (
-  SELECT avg(p.dur_ns) AS dur_ns FROM v_step_place p
+  SELECT avg(s.dur_ns) AS dur_ns FROM v_counted_step s WHERE s.is_slice = 0
 ), counted AS (
   SELECT CAST(sum(a.samples) AS DOUBLE) / CAST(count(*) AS DOUBLE) AS samples FROM a_step a
 ), rate AS (
