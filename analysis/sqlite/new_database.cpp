@@ -39,8 +39,11 @@ void NewDatabase::prepare(std::unique_ptr<sqlite3_stmt, Finalize>& insert, const
 }
 
 sqlite3_stmt* NewDatabase::row_of(const char* table, size_t columns) {
-    const auto found = inserts_.find(std::string_view(table));
-    auto& insert = found != inserts_.end() ? found->second : inserts_[table];
+    if (last_ == nullptr || last_->first != table) {  // most rows follow one of the same table
+        const auto found = inserts_.find(std::string_view(table));
+        last_ = found != inserts_.end() ? &*found : &*inserts_.try_emplace(table).first;
+    }
+    auto& insert = last_->second;
     if (!insert) prepare(insert, table, columns, 1);
     return insert.get();
 }
@@ -58,6 +61,7 @@ void NewDatabase::put_row(sqlite3_stmt* row) const {
 }
 
 void NewDatabase::move_to_place() {
+    last_ = nullptr;
     inserts_.clear();
     base_.reset();
     made_.move_to_place();

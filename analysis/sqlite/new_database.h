@@ -50,8 +50,9 @@ class NewDatabase {
     std::filesystem::path place_;
     NewFile made_;  // before the connection: SQLite's is closed first
     std::unique_ptr<sqlite3, Close> base_;
-    std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>>
-        inserts_;  // by table, and rows
+    using Inserts = std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>>;
+    Inserts inserts_;  // by table, and rows
+    Inserts::value_type* last_ = nullptr;
 };
 
 }  // namespace gpushim::analysis

@@ -12,6 +12,7 @@ namespace gpushim::analysis {
 
 namespace {
 
+// The statement is done with the value when that goes.
 void bind(sqlite3_stmt* statement, int parameter, const Value& value) {
     struct Binder {
         sqlite3_stmt* statement;
@@ -21,11 +22,11 @@ void bind(sqlite3_stmt* statement, int parameter, const Value& value) {
         void operator()(double real) const { sqlite3_bind_double(statement, parameter, real); }
         void operator()(const std::string& text) const {
             sqlite3_bind_text(statement, parameter, text.data(), static_cast<int>(text.size()),
-                              SQLITE_TRANSIENT);
+                              SQLITE_STATIC);
         }
         void operator()(const Blob& blob) const {
             sqlite3_bind_blob(statement, parameter, blob.bytes.data(), static_cast<int>(blob.bytes.size()),
-                              SQLITE_TRANSIENT);
+                              SQLITE_STATIC);
         }
     };
     std::visit(Binder{statement, parameter}, value);
