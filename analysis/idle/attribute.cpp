@@ -285,6 +285,15 @@ bool was_surely_queued(const Gap& gap, const IdleFacts& facts) {
     return ready_ns + clock_error_ns(next, facts) <= gap.from_ns;
 }
 
+// N was in the queue when the gap began, could have started by then, and no wait of the host from before its
+// launch ended the queue: nothing of the gap is the host's.
+bool was_ready(const Gap& gap, const IdleFacts& facts) {
+    const Next& next = *gap.next;
+    return next.launch_exit_ns <= gap.from_ns &&
+           next.launch_enter_ns + facts.device.latency_ns < gap.from_ns &&
+           next.launch_enter_ns < gap.from_ns - 2 * clock_error_ns(next, facts);
+}
+
 // No launch was missing. What is longer than a start on an empty queue is not the GPU's way from node to
 // node: a node may wait for a function of the host or an event in the graph, of which no trace tells.
 Cause cause_in_graph(const Gap& gap, const DeviceFacts& device) {
@@ -308,6 +317,8 @@ std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
         return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);
     if (2 * clock_error_ns(*gap.next, facts) > gap.length_ns() && !was_surely_queued(gap, facts))
         return Cause::unresolved;
+    if (was_ready(gap, facts))
+        return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);
     return {};
 }
 

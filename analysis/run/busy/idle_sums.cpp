@@ -37,9 +37,6 @@ void IdleSums::begin(std::span<const Segment> segments) {
 
 void IdleSums::add(const Attributed& gap) {
     if (segments_.empty() || gap.pieces.empty()) return;
-    const auto from =
-        std::upper_bound(boundaries_ns_.begin(), boundaries_ns_.end(), gap.pieces.front().from_ns);
-    const auto until = std::lower_bound(from, boundaries_ns_.end(), gap.pieces.back().until_ns);
     const Interval all = {segments_.front().from_ns, segments_.back().until_ns};
     for (const PythonPart& part : gap.python) add_python(part);
     const auto add_clipped = [&](Piece piece) {
@@ -47,13 +44,24 @@ void IdleSums::add(const Attributed& gap) {
         piece.until_ns = std::min(piece.until_ns, all.end_ns);
         if (piece.until_ns > piece.from_ns) add_piece(piece, gap.drained_by_sync);
     };
-    if (from == until)  // most gaps
+    if (is_in_this_segment({gap.pieces.front().from_ns, gap.pieces.back().until_ns}))  // most gaps
         std::for_each(gap.pieces.begin(), gap.pieces.end(), add_clipped);
     else
-        for (const Piece& piece : split_at(gap.pieces, {from, until})) add_clipped(piece);
+        for (const Piece& piece : split_at(gap.pieces, boundaries_within(gap))) add_clipped(piece);
     IdleByCause& ready =
         segment_ < segments_.size() && segments_[segment_].step != kNoStep ? ready_ : rest_ready_;
     for (const Contended& row : gap.contended) ready[row.cause] += row.ns;
+}
+
+bool IdleSums::is_in_this_segment(Interval span) const {
+    return segment_ < segments_.size() && segments_[segment_].from_ns <= span.start_ns &&
+           span.end_ns <= segments_[segment_].until_ns;
+}
+
+std::span<const int64_t> IdleSums::boundaries_within(const Attributed& gap) const {
+    const auto from =
+        std::upper_bound(boundaries_ns_.begin(), boundaries_ns_.end(), gap.pieces.front().from_ns);
+    return {from, std::lower_bound(from, boundaries_ns_.end(), gap.pieces.back().until_ns)};
 }
 
 // Of the step in which it begins.

@@ -54,6 +54,8 @@ class IdleSums {
     const PythonSums& python() const { return python_; }
 
   private:
+    bool is_in_this_segment(Interval span) const;
+    std::span<const int64_t> boundaries_within(const Attributed& gap) const;
     void add_python(const PythonPart& part);
     void add_piece(const Piece& piece, bool drained);
     void leave_segment();
