@@ -93,10 +93,9 @@ class Pass {
     std::vector<DeviceBusy> run() {
         ReadAhead<Call> ahead([this](Call& call) { return timeline_.next(call); },
                               watch_ != nullptr && watch_->reads_ahead());
-        Call call;
-        while (ahead.next(call)) {
-            if (watch_ != nullptr && call.kind != CallKind::gone) watch_->see(call);
-            take(call);
+        while (Call* call = ahead.next()) {
+            if (watch_ != nullptr && call->kind != CallKind::gone) watch_->see(*call);
+            take(*call);
         }
         open_spans(INT64_MAX);
         finish_spans(nullptr);

@@ -35,11 +35,11 @@ class ReadAhead {
     ReadAhead(const ReadAhead&) = delete;
     ReadAhead& operator=(const ReadAhead&) = delete;
 
-    bool next(Item& item) {
-        if (!thread_.joinable()) return source_(item);
-        if (next_ == items_.size() && !fetch()) return false;
-        item = std::move(items_[next_++]);
-        return true;
+    // Until it is asked again; nullptr: there are no more.
+    Item* next() {
+        if (!thread_.joinable()) return source_(item_) ? &item_ : nullptr;
+        if (next_ == items_.size() && !fetch()) return nullptr;
+        return &items_[next_++];
     }
 
   private:
@@ -78,6 +78,7 @@ class ReadAhead {
 
     Source source_;
     Handover<std::vector<Item>> handover_{kMostAhead};
+    Item item_{};  // without a thread
     std::vector<Item> items_;
     size_t next_ = 0;
     std::atomic<bool> has_left_ = false;

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <array>
-#include <unordered_map>
 
+#include "../trace/by_number.h"
 #include "token.h"
 
 namespace gpushim::analysis {
@@ -25,7 +25,7 @@ class Keys {
     KeySet of(const Token& token);
 
   private:
-    std::unordered_map<int32_t, uint64_t> before_on_lane_;
+    ByNumber<uint64_t> before_on_lane_;
     TokenKind before_ = TokenKind::sync;  // the run's first operation follows nothing, as one after a sync
 };
 

@@ -144,9 +144,12 @@ void survey_latencies(TraceFacts& facts) {
     Timeline timeline(*facts.trace);
     LatencySurvey survey(facts, timeline.clocks());
     ReadAhead<Call> ahead([&](Call& call) { return timeline.next(call); }, facts.reads_ahead);
-    Call call;
     ProgressCount read;
-    for (int64_t calls = 0; calls < kMostSurveyed && ahead.next(call); ++calls, ++read) survey.take(call);
+    for (int64_t calls = 0; calls < kMostSurveyed; ++calls, ++read) {
+        const Call* call = ahead.next();
+        if (call == nullptr) break;
+        survey.take(*call);
+    }
     survey.finish(timeline.clocks());
 }
 

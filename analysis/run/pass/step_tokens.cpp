@@ -27,15 +27,15 @@ class Tokens {
             names_.push_back(static_cast<int64_t>(std::hash<std::string>{}(kernel.name)) | 1);
     }
 
-    // None: it says nothing of steps.
-    std::optional<Token> of(const Call& call) {
+    // false: it says nothing of steps.
+    bool read(const Call& call, Token& token) {
         if (call.kind == CallKind::load) is_loading_ = true;
-        if (TraceFacts::is_migration(call)) return {};
+        if (TraceFacts::is_migration(call)) return false;
         if (facts_.is_later_node(call)) {
             if (is_kernel(call)) add(node_purpose_, of_kernel(call.detail).purpose);
-            return {};
+            return false;
         }
-        Token token = {0, call.enter_ns, call.lane, TokenKind::kernel};
+        token = {0, call.enter_ns, call.lane, TokenKind::kernel};
         token.thread = call.thread_id;
         if (call.kind == CallKind::operation) add_read(call);
         if (call.kind == CallKind::sync) {
@@ -43,7 +43,7 @@ class Tokens {
             token.hash = mixed(4, call.api_id);
             token.bytes = std::exchange(read_bytes_, 0);
         } else if (call.kind != CallKind::operation) {
-            return {};
+            return false;
         } else if (facts_.is_node(call)) {  // its graph is known by the first one
             token.kind = TokenKind::graph;
             token.hash = token.name = mixed(5, call.api_id >= 0 ? call.api_id : hash_of(call));
@@ -61,12 +61,12 @@ class Tokens {
         } else if (is_kernel(call)) {
             kernel(call, token);
         } else {
-            return {};
+            return false;
         }
         add(token.purpose, std::exchange(node_purpose_, {}));
         token.is_load = is_loading_;
         is_loading_ = false;
-        return token;
+        return true;
     }
 
   private:
@@ -214,18 +214,16 @@ TokenSource tokens_of(const TraceFacts& facts, int64_t most) {
         const auto read_one = [&](Read& read) {
             Call call;
             for (read.calls = 1; timeline.next(call); ++read.calls)
-                if (const auto token = tokens.of(call)) {
-                    read.token = *token;
-                    return true;
-                }
+                if (tokens.read(call, read.token)) return true;
             return false;
         };
         ReadAhead<Read> ahead(read_one, facts.reads_ahead);
         ProgressCount calls;
-        Read read;
-        for (int64_t taken = 0; taken < most && ahead.next(read); ++taken) {
-            take(read.token);
-            calls += read.calls;
+        for (int64_t taken = 0; taken < most; ++taken) {
+            const Read* read = ahead.next();
+            if (read == nullptr) return;
+            take(read->token);
+            calls += read->calls;
         }
     };
 }
