@@ -54,7 +54,7 @@ TimedSpan::TimedSpan(Interval host, bool goes_on, std::vector<Window> windows, s
       wanted_until_ns_(INT64_MAX) {
     for (size_t i = 0; i < lanes.size(); ++i) states_[i].behind = bounds.is_open(static_cast<int32_t>(i));
     for (const Call& call : before) {
-        has_events_ |= call.timed && call.times.events > 0;
+        note(call);
         if (call.lane == kNoLane || !call.timed) continue;
         LaneState& state = states_[static_cast<size_t>(call.lane)];
         state.end_low_ns = std::max(state.end_low_ns, call.times.end_low_ns);
@@ -83,11 +83,16 @@ void TimedSpan::may_be_busy(const MayBeBusy& said) {
         device.known_from_ns = std::max(device.known_from_ns, said.span.end_ns);
 }
 
+void TimedSpan::note(const Call& call) {
+    has_events_ |= call.timed && call.times.events > 0;
+    has_untimed_ |= !call.timed && call.kind == CallKind::operation;
+}
+
 void TimedSpan::take(const Call& call) {
     if (call.enter_ns >= host_.end_ns && !closed_) close();
     if (closed_) return take_behind(call);
     calls_.push_back(call);
-    has_events_ |= call.timed && call.times.events > 0;
+    note(call);
     if (call.kind != CallKind::operation || call.lane == kNoLane || !call.timed) return;
     const auto lane = static_cast<size_t>(call.lane);
     states_[lane].end_low_ns = std::max(states_[lane].end_low_ns, call.times.end_low_ns);
@@ -260,7 +265,7 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
 }
 
 std::vector<SpanBusy> TimedSpan::finish(const std::map<int64_t, OwnCost>& cost) {
-    time_chains(calls_, lanes_, cost);
+    if (has_untimed_) time_chains(calls_, lanes_, cost);
     std::vector<SpanBusy> all;
     for (const Window& window : windows_) {
         const auto found = cost.find(window.device_id);

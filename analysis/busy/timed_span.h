@@ -112,6 +112,7 @@ class TimedSpan {
         int64_t early_operations = 0;  // so many, or Bounds::kAnyNumber
         Untimed untimed;               // when the span was over
     };
+    void note(const Call& call);
     void close();
     void take_behind(const Call& call);
     Interval known_span(int64_t device_id) const;
@@ -136,6 +137,7 @@ class TimedSpan {
     std::vector<Call> behind_;
     size_t most_behind_ = 0;
     bool has_events_ = false;       // one of the calls has events of ours
+    bool has_untimed_ = false;      // … is an operation without device times
     std::vector<double> coverage_;  // by window; see Contents
     std::vector<bool> refused_;
     int64_t wanted_until_ns_;
