@@ -1,15 +1,13 @@
 #include "analyze.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <map>
-#include <mutex>
 #include <numeric>
 #include <set>
 #include <sstream>
 #include <thread>
 
+#include "../parallel/in_parallel.h"
 #include "../terminal/progress.h"
 #include "../text/units.h"
 #include "../trace/call_rows.h"
@@ -41,29 +39,6 @@ std::vector<int64_t> expected_calls(const Inputs& inputs) {
         Progress::expect((kFindSteps + kPass + kDerive) * calls[i]);
     }
     return calls;
-}
-
-// Does `work` for 0 … count - 1, in no order, on at most so many threads. The first failure stops
-// the rest and is thrown here.
-template <class Work>
-void in_parallel(size_t count, size_t most, Work work) {
-    std::atomic<size_t> next = 0;
-    std::mutex lock;
-    std::exception_ptr failure;
-    const auto run = [&] {
-        for (size_t i; (i = next++) < count;) try {
-                work(i);
-            } catch (...) {
-                const std::lock_guard guard(lock);
-                if (!failure) failure = std::current_exception();
-                next = count;
-            }
-    };
-    std::vector<std::thread> threads;
-    for (size_t i = 1; i < std::min(count, most); ++i) threads.emplace_back(run);
-    run();
-    for (std::thread& thread : threads) thread.join();
-    if (failure) std::rethrow_exception(failure);
 }
 
 // "580.65.06, CUDA 13.0" and "2.28.3", of those that are recorded.

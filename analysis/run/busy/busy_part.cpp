@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kSettleEvery = 64;  // calls
 
-class BusyPart : public Part {
+class BusyPart : public PartByCall<BusyPart> {
   public:
     explicit BusyPart(const TraceFacts& facts)
         : facts_(facts), host_(facts), dependencies_(facts), inputs_(facts) {
@@ -26,6 +26,7 @@ class BusyPart : public Part {
     }
 
     bool wants_chains() const override { return true; }
+    bool takes_long() const override { return true; }
     void see(const Call& call) override { inputs_.see(call); }
     void begin(const TimedPiece& piece) override;
     void take(const Call& call, bool before) override;

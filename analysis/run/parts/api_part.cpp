@@ -19,7 +19,7 @@ struct Calls {
     Histogram times;
 };
 
-class ApiPart : public Part {
+class ApiPart : public PartByCall<ApiPart> {
   public:
     explicit ApiPart(const TraceFacts& facts) : facts_(facts) {
         // Both are small numbers, given out in order.

@@ -17,6 +17,11 @@ bool names_waits(const Trace& trace) {
     return !query.step();
 }
 
+// Without them no kernel is known to be a collective's.
+bool has_calls_of_nccl(const Trace& trace) {
+    return trace.base.has("collective") && trace.base.prepare("SELECT 1 FROM collective LIMIT 1").step();
+}
+
 // Whether threads launch one after the other and never at the same time: as a program's backward pass on a
 // thread of its own does.
 class Turns {
@@ -39,11 +44,11 @@ class Turns {
     int64_t thread_id_ = -1, exit_ns_ = INT64_MIN, changes_ = 0, overlaps_ = 0;
 };
 
-class CommPathsPart : public Part {
+class CommPathsPart : public PartByCall<CommPathsPart> {
   public:
     explicit CommPathsPart(const TraceFacts& facts) : facts_(facts), inputs_(facts), paths_(facts) {
         for (const Kernel& kernel : facts.kernels) has_comm_ |= kernel.facts.family == KernelFamily::comm;
-        has_comm_ &= names_waits(*facts.trace);
+        has_comm_ = has_comm_ && names_waits(*facts.trace) && has_calls_of_nccl(*facts.trace);
     }
 
     void see(const Call& call) override {

@@ -50,7 +50,7 @@ bool is_imported(const Trace& trace) {
     return query.step();
 }
 
-class CommStepPart : public Part {
+class CommStepPart : public PartByCall<CommStepPart> {
   public:
     explicit CommStepPart(const TraceFacts& facts)
         : facts_(facts), index_(facts), dependencies_(facts), gpus_(facts.gpus.size()) {
@@ -104,7 +104,7 @@ class CommStepPart : public Part {
         bool is_complete = true;
         std::vector<StepOp> ops;
         int32_t last_lane = kNoLane;  // of ops
-        GrowingUnion computing, delayed;
+        std::vector<Interval> computing, delayed;
     };
     struct Row {
         int64_t gpu_id;
@@ -133,10 +133,10 @@ class CommStepPart : public Part {
     void add(const Call& call, const Dependency& dependency, OfGpu& of, int64_t latency_ns) const {
         const Interval span = {call.times.start_ns, call.times.end_ns};
         if (call.type == OperationClass::compute || call.type == OperationClass::graph)
-            of.computing.add(span);
+            of.computing.push_back(span);
         if (call.type == OperationClass::comm && !dependency.host_callback) {
             const int64_t ready_ns = std::max(call.enter_ns + latency_ns, dependency.ready_ns);
-            of.delayed.add({ready_ns, span.start_ns});
+            of.delayed.push_back({ready_ns, span.start_ns});
         }
         const auto kind = kind_of_call(call);
         if (!kind) return;
@@ -155,7 +155,8 @@ class CommStepPart : public Part {
         if (!of.is_complete || !std::binary_search(whole_.begin(), whole_.end(), of.step)) return;
         const auto pack = pack_times(of.ops);
         if (!pack) return;
-        const int64_t delay_ns = length_ns(intersect(of.delayed.take(), of.computing.take()));
+        const int64_t delay_ns =
+            length_ns(intersect(unite(std::move(of.delayed)), unite(std::move(of.computing))));
         rows_.push_back({facts_.gpus[gpu].gpu_id, of.step, *pack, delay_ns});
     }
 

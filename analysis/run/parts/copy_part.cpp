@@ -52,7 +52,7 @@ int8_t size_of(int64_t bytes) {
                      : static_cast<int8_t>(std::bit_width(static_cast<uint64_t>(bytes)));
 }
 
-class CopyPart : public Part {
+class CopyPart : public PartByCall<CopyPart> {
   public:
     explicit CopyPart(const TraceFacts& facts)
         : facts_(facts), places_(facts), positions_(facts.gpus.size() + 1), memsets_(places_.size()) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kParts = 120;
 
-class CurvePart : public Part {
+class CurvePart : public PartByCall<CurvePart> {
   public:
     explicit CurvePart(const TraceFacts& facts) : facts_(facts) {}
 

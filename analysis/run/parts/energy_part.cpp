@@ -20,7 +20,7 @@ struct Most {
     Value energy_j = nullptr, span_ns = nullptr;
 };
 
-class EnergyPart : public Part {
+class EnergyPart : public PartByCall<EnergyPart> {
   public:
     explicit EnergyPart(const TraceFacts& facts) : facts_(facts) {}
 

@@ -14,7 +14,7 @@ namespace {
 // before its launch, but for what clocks are apart.
 constexpr int64_t kClocksApartNs = 10'000'000;
 
-class HtaPart : public Part {
+class HtaPart : public PartByCall<HtaPart> {
   public:
     explicit HtaPart(const TraceFacts& facts)
         : facts_(facts), index_(facts), waiting_(facts.lanes.size() + 1) {

@@ -10,7 +10,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-class KeptPart : public Part {
+class KeptPart : public PartByCall<KeptPart> {
   public:
     explicit KeptPart(const TraceFacts& facts) : facts_(facts), operations_(facts.steps.size()) {}
 

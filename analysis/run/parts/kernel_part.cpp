@@ -46,7 +46,7 @@ struct Sums {
 constexpr const char* kNameNotKnown = "(name not known)";
 constexpr uint64_t kUncounted = UINT64_MAX;  // what is here only because others ran beside it
 
-class KernelPart : public Part {
+class KernelPart : public PartByCall<KernelPart> {
   public:
     explicit KernelPart(const TraceFacts& facts)
         : facts_(facts), places_(facts), names_(facts.kernels), index_(facts) {
@@ -79,18 +79,19 @@ class KernelPart : public Part {
         last_ns_ = std::max(last_ns_, call.enter_ns);
         // A profile may begin with work that was called before the time in which all is known.
         const bool counts = is_kernel(call) && (!before || call.enter_ns > counted_until_ns_);
+        const uint64_t who = counts ? kernel_of(call) : kUncounted;
         if (call.times.end_ns <= call.times.start_ns) {
-            if (counts) ++sums_[gpu][kernel_of(call)].invalid;
+            if (counts) ++sums_[gpu][who].invalid;
             return;
         }
-        if (counts) note_grid(gpu, call);
+        const bool is_comm = this->is_comm(call);
+        if (counts && !is_comm) note_grid(gpu, call, sums_[gpu][who]);
         if (counts && facts_.is_in_step(call)) {
-            Sums& sums = sums_[gpu][kernel_of(call)];
+            Sums& sums = sums_[gpu][who];
             ++sums.timed_in_steps;
             sums.in_steps_ns += call.times.end_ns - call.times.start_ns;
         }
-        const uint64_t who = counts ? kernel_of(call) : kUncounted;
-        Ran ran = {call.times.start_ns, call.times.end_ns, who, is_comm(call)};
+        Ran ran = {call.times.start_ns, call.times.end_ns, who, is_comm};
         ran.unsure_ns = std::min(call.times.likely_ns, ran.end_ns - ran.start_ns);
         beside_[gpu].add(call.enter_ns, ran, places_.of(call));
     }
@@ -130,10 +131,8 @@ class KernelPart : public Part {
         return gpu < facts_.gpus.size() ? facts_.gpus[gpu].multiprocessors : std::nullopt;
     }
 
-    // Collectives are small on purpose.
-    void note_grid(size_t gpu, const Call& call) {
-        if (is_comm(call)) return;
-        Sums& sums = sums_[gpu][kernel_of(call)];
+    // Not of collectives, which are small on purpose.
+    void note_grid(size_t gpu, const Call& call, Sums& sums) const {
         const int64_t blocks = index_.blocks_of(call);
         if (blocks == 0 || !multiprocessors(gpu)) {
             ++sums.unknown_grid;

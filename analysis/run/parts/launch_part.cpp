@@ -46,7 +46,7 @@ struct OnEmpty {
     bool tells_latency;
 };
 
-class LaunchPart : public Part {
+class LaunchPart : public PartByCall<LaunchPart> {
   public:
     explicit LaunchPart(const TraceFacts& facts)
         : facts_(facts),

@@ -6,7 +6,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-class LoadPart : public Part {
+class LoadPart : public PartByCall<LoadPart> {
   public:
     explicit LoadPart(const TraceFacts& facts) : facts_(facts) {}
 

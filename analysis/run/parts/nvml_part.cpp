@@ -45,7 +45,7 @@ struct Mean {
     Value highest() const { return known > 0 ? Value(most) : Value(nullptr); }
 };
 
-class NvmlPart : public Part {
+class NvmlPart : public PartByCall<NvmlPart> {
   public:
     explicit NvmlPart(const TraceFacts& facts) : facts_(facts) {}
 

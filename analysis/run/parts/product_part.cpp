@@ -54,7 +54,7 @@ struct GraphSums {  // of launches of a graph in one state of it
     std::string why;  // the newest that was not known
 };
 
-class ProductPart : public Part {
+class ProductPart : public PartByCall<ProductPart> {
   public:
     explicit ProductPart(const TraceFacts& facts) : facts_(facts), places_(facts), index_(facts) {
         const Database& base = facts.trace->base;

@@ -20,7 +20,8 @@ constexpr int64_t kClocksApartNs = 10'000'000;
 constexpr const char* kMarkers =
     "SELECT enter_ns, thread_id, kind = 'push', coalesce(domain_id, -1), coalesce(name_id, -1) FROM marker"
     " WHERE kind IN ('push', 'pop') ORDER BY enter_ns";
-class RangePart : public Part {
+
+class RangePart : public PartByCall<RangePart> {
   public:
     explicit RangePart(const TraceFacts& facts)
         : facts_(facts), places_(facts), waiting_(facts.lanes.size() + 1), ranges_(facts.gpus.size() + 1) {

@@ -54,7 +54,7 @@ std::vector<int64_t> quiet_in(const std::vector<Step>& steps, const std::vector<
     return quiet;
 }
 
-class RequestPart : public Part {
+class RequestPart : public PartByCall<RequestPart> {
   public:
     explicit RequestPart(const TraceFacts& facts) : facts_(facts) {}
 

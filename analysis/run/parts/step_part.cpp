@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMostTokens = 1 << 20;  // of a step: it has no phases beyond that
 
-class StepPart : public Part {
+class StepPart : public PartByCall<StepPart> {
   public:
     explicit StepPart(const TraceFacts& facts) : facts_(facts), index_(facts) {
         for (const Kernel& kernel : facts.kernels) {

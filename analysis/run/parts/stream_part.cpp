@@ -64,7 +64,7 @@ Value role_of(const Stream& stream) {
     return std::string(is_role ? kRoles[most - by_use.begin()] : "mixed");
 }
 
-class StreamPart : public Part {
+class StreamPart : public PartByCall<StreamPart> {
   public:
     explicit StreamPart(const TraceFacts& facts) : facts_(facts), places_(facts), all_(places_.size()) {}
 

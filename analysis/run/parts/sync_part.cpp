@@ -21,7 +21,7 @@ struct Waits {
     int32_t last_step = kNoStep;
 };
 
-class SyncPart : public Part {
+class SyncPart : public PartByCall<SyncPart> {
   public:
     explicit SyncPart(const TraceFacts& facts) : facts_(facts) { read_targets(); }
 

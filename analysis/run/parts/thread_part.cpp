@@ -23,7 +23,7 @@ struct Thread {
     int64_t gaps = 0, running_ns = 0, blocked_ns = 0, runqueue_ns = 0;
 };
 
-class ThreadPart : public Part {
+class ThreadPart : public PartByCall<ThreadPart> {
   public:
     explicit ThreadPart(const TraceFacts& facts) : facts_(facts), places_(facts) {}
 

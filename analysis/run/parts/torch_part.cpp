@@ -54,7 +54,7 @@ bool is_of_pytorch(const Trace& trace) {
     return source.step();
 }
 
-class TorchPart : public Part {
+class TorchPart : public PartByCall<TorchPart> {
   public:
     explicit TorchPart(const TraceFacts& facts)
         : facts_(facts), waiting_(facts.lanes.size() + 1 + kHostQueues), sums_(spans_of(facts)) {

@@ -50,7 +50,7 @@ struct Gpu {
     std::unordered_map<int64_t, TransferSums> inputs;    // by bytes
 };
 
-class TransferPart : public Part {
+class TransferPart : public PartByCall<TransferPart> {
   public:
     explicit TransferPart(const TraceFacts& facts)
         : facts_(facts), places_(facts), gpus_(facts.gpus.size() + 1) {}

@@ -1,14 +1,16 @@
 // All parts of one trace: each call, and each piece of the time in which operations have device times, is
 // given to one after the other. A piece is first told of as it would have been without our events, and with
-// the steps that lie wholly in it. One thread.
+// the steps that lie wholly in it. One thread calls it.
 #pragma once
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "../../busy/timed_span.h"
+#include "../../parallel/in_parallel.h"
 #include "part.h"
 
 namespace gpushim::analysis {
@@ -31,14 +33,19 @@ struct OpenTime {
 class Parts {
   public:
     Parts(const TraceFacts& facts, std::vector<std::unique_ptr<Part>> parts)
-        : facts_(facts), parts_(std::move(parts)) {}
+        : facts_(facts), parts_(std::move(parts)), groups_(groups()) {}
 
     void see(const Call& call) {
-        for (const auto& part : parts_) part->see(call);
+        seen_.push_back(call);
+        if (seen_.size() == kAtOnce) see_waiting();
+    }
+    void see_all(std::span<const Call> calls) {
+        for (const auto& part : parts_) part->see_all(calls);
     }
 
     // Gives back the calls' vector.
     std::vector<Call> piece(TimedSpan::Contents contents) {
+        see_waiting();
         const std::vector<int32_t> hardly_timed = hardly_timed_steps(contents);
         Undisturbed would;
         if (contents.cost)
@@ -63,36 +70,68 @@ class Parts {
         piece.steps = whole_steps(contents.host, would, piece.known, hardly_timed);
         piece.would = &would;
         for (const auto& part : parts_) part->begin(piece);
-        give_to_parts(would);
+        in_parallel(groups_.size(), groups_.size(), [&](size_t i) { give(groups_[i], would); });
         for (const auto& part : parts_) part->end();
         return std::move(would.calls);
     }
 
     void finish(RunDb& run) {
+        see_waiting();
         for (const auto& part : parts_) part->finish(run);
     }
 
   private:
-    // Some at a time, while they and the part's tables are near.
-    void give_to_parts(const Undisturbed& would) {
-        constexpr size_t kAtOnce = 256;
-        const size_t end = would.calls.size() - would.behind;
-        for (size_t from = 0; from < end; from += kAtOnce) {
-            const size_t until = std::min(from + kAtOnce, end);
-            for (const auto& part : parts_)
-                for (size_t i = from; i < until; ++i)
-                    part->take(as_wanted(*part, would.calls[i]), i < would.before);
-        }
-        for (size_t i = end; i < would.calls.size(); ++i)
-            for (const auto& part : parts_) part->behind(as_wanted(*part, would.calls[i]));
+    // So many at a time, while they and the part's tables are near.
+    static constexpr size_t kAtOnce = 256;
+
+    void see_waiting() {
+        see_all(seen_);
+        seen_.clear();
     }
 
-    const Call& as_wanted(const Part& part, const Call& call) {
-        if (call.chain == 0 || part.wants_chains()) return call;
-        alone_ = call;
-        alone_.timed = false;
-        alone_.chain = 0;
-        return alone_;
+    using Group = std::vector<Part*>;  // whose parts are given a piece by one thread
+
+    // Two, where there are processors for them.
+    std::vector<Group> groups() const {
+        Group all, apart;
+        for (const auto& part : parts_)
+            (facts_.reads_ahead && part->takes_long() ? apart : all).push_back(part.get());
+        return apart.empty() ? std::vector<Group>{all} : std::vector<Group>{all, apart};
+    }
+
+    static void give(const Group& parts, const Undisturbed& would) {
+        using Some = std::span<const Call>;
+        const Some calls(would.calls);
+        const size_t end = calls.size() - would.behind;
+        give(parts, calls.first(would.before), [](Part& part, Some some) { part.take_all(some, true); });
+        give(parts, calls.subspan(would.before, end - would.before),
+             [](Part& part, Some some) { part.take_all(some, false); });
+        give(parts, calls.subspan(end), [](Part& part, Some some) {
+            for (const Call& call : some) part.behind(call);
+        });
+    }
+
+    template <class Give>
+    static void give(const Group& parts, std::span<const Call> calls, Give give_to) {
+        std::vector<Call> memory;
+        while (!calls.empty()) {
+            const auto some = calls.first(std::min(kAtOnce, calls.size()));
+            const auto alone = without_chains(some, memory);
+            for (Part* part : parts) give_to(*part, part->wants_chains() ? some : alone);
+            calls = calls.subspan(some.size());
+        }
+    }
+
+    // As long as nobody changes the memory.
+    static std::span<const Call> without_chains(std::span<const Call> calls, std::vector<Call>& memory) {
+        const auto is_chain = [](const Call& call) { return call.chain != 0; };
+        if (std::none_of(calls.begin(), calls.end(), is_chain)) return calls;
+        memory.assign(calls.begin(), calls.end());
+        for (Call& call : memory) {
+            if (is_chain(call)) call.timed = false;
+            call.chain = 0;
+        }
+        return memory;
     }
 
     // What ran in them is not known, so they are not timed, though the window was open: by number.
@@ -100,9 +139,12 @@ class Parts {
         struct Count {
             int64_t operations = 0, timed = 0;
         };
+        std::vector<int32_t> steps;
+        if (std::all_of(contents.untimed.begin(), contents.untimed.end(),
+                        [](const TimedSpan::Untimed& untimed) { return untimed.late.empty(); }))
+            return steps;  // whatever had no times left no time open
         std::vector<Count> of_gpu(facts_.gpus.size());
         std::vector<OpenTime> open = open_times(contents);
-        std::vector<int32_t> steps;
         int32_t step = kNoStep;
         const auto close = [&] {
             bool is_hardly = false;
@@ -134,9 +176,6 @@ class Parts {
     // When only operations without device times can have run; by GPU.
     std::vector<OpenTime> open_times(const TimedSpan::Contents& contents) const {
         std::vector<OpenTime> open(facts_.gpus.size());
-        if (std::all_of(contents.untimed.begin(), contents.untimed.end(),
-                        [](const TimedSpan::Untimed& untimed) { return untimed.late.empty(); }))
-            return open;
         std::vector<Intervals> ran(facts_.gpus.size());
         for (const Call& call : contents.calls) {
             if (call.kind != CallKind::operation || call.lane == kNoLane || !call.timed) continue;
@@ -182,8 +221,9 @@ class Parts {
     }
 
     const TraceFacts& facts_;
-    std::vector<std::unique_ptr<Part>> parts_;
-    Call alone_ = {};  // an operation of a chain, without its times
+    const std::vector<std::unique_ptr<Part>> parts_;
+    const std::vector<Group> groups_;
+    std::vector<Call> seen_;  // that parts have not been given yet
 };
 
 }  // namespace gpushim::analysis

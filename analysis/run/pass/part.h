@@ -11,11 +11,13 @@
 //   trace     ──────────────────────────────────────────────
 //   pieces    |─begin─ take … ─| behind … end  |─begin─…      windows, cut where steps begin
 //
-// A part belongs to one trace. It is made and finished by one thread, and given calls by one, which may be
-// another.
+// A part belongs to one trace. It is made and finished by one thread, and given calls by one at a time, which
+// may be others.
 #pragma once
 
 #include <memory>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include "../../busy/timed_span.h"
@@ -50,12 +52,38 @@ class Part {
     // Chains (busy/chains.h) have times together: of one who wants to know what an operation took, they have
     // none.
     virtual bool wants_chains() const { return false; }
+    // What it takes of pieces takes about as long as what all others do, so it has a thread of its own where
+    // there are processors for that.
+    virtual bool takes_long() const { return false; }
     virtual void see(const Call&) {}
     virtual void begin(const TimedPiece&) {}
     virtual void take(const Call&, bool /*before*/) {}
     virtual void behind(const Call&) {}
     virtual void end() {}
     virtual void finish(RunDb&) = 0;
+
+    // Some at a time, one after the other.
+    virtual void see_all(std::span<const Call> calls) {
+        for (const Call& call : calls) see(call);
+    }
+    virtual void take_all(std::span<const Call> calls, bool before) {
+        for (const Call& call : calls) take(call, before);
+    }
+};
+
+// A part that knows at compile time which of the two it has: most have one of them, and all together would be
+// asked fifty times for each call.
+template <class Self>
+class PartByCall : public Part {
+  public:
+    void see_all(std::span<const Call> calls) final {
+        if constexpr (!std::is_same_v<decltype(&Self::see), void (Part::*)(const Call&)>)
+            for (const Call& call : calls) static_cast<Self*>(this)->Self::see(call);
+    }
+    void take_all(std::span<const Call> calls, bool before) final {
+        if constexpr (!std::is_same_v<decltype(&Self::take), void (Part::*)(const Call&, bool)>)
+            for (const Call& call : calls) static_cast<Self*>(this)->Self::take(call, before);
+    }
 };
 
 struct PartRegistration {

@@ -8,6 +8,7 @@
 
 #include <exception>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -74,8 +75,10 @@ class PartsBeside {
     }
     void give(Load& load) {
         size_t seen = 0;
+        const std::span<const Call> calls(load.calls);
         const auto see_until = [&](size_t end) {
-            for (; seen < end; ++seen) parts_.see(load.calls[seen]);
+            parts_.see_all(calls.subspan(seen, end - seen));
+            seen = end;
         };
         for (Load::Piece& piece : load.pieces) {
             see_until(piece.behind);

@@ -33,7 +33,7 @@ Given* given = nullptr;
 int64_t nobody_waits(int64_t) { return kNotRecorded; }
 void no_advice(sqlite3*, CountedSteps) {}
 
-class Probe : public Part {
+class Probe : public PartByCall<Probe> {
   public:
     void see(const Call& call) override {
         if (given == nullptr) return;
