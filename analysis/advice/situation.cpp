@@ -98,14 +98,16 @@ bool Situation::reads_every_step() const {
 namespace {
 
 // Idle time of some causes on a GPU, by slices: how much there is, how much of it early, and in how many
-// stretches most of it is. Slices that are full of it are one stretch.
+// stretches most of it is. Slices that are full of it are one stretch, unless the GPU worked in between: a
+// program that allocates for each kernel fills them, too.
 class Stretches {
   public:
     void add(const GpuInStep& slice, Causes causes, bool is_early) {
         const double ns = slice.idle_ns(causes);
         all_ns_ += ns;
         early_ns_ += is_early ? ns : 0;
-        if (ns >= kFull * static_cast<double>(slice.window_ns)) {
+        const bool is_one = slice.busy_ns == 0 || slice.longest_ns(causes) > ns / 2;
+        if (is_one && ns >= kFull * static_cast<double>(slice.window_ns)) {
             open_ns_ += ns;
             return;
         }

@@ -36,6 +36,11 @@ void add_contention(RunRows& run, const char* cause, int64_t ns) {
         run.add("cpu_contention", {{"gpu_id", int64_t{0}}, {"step", step}, {"cause", cause}, {"ns", ns}});
 }
 
+std::string verdict_of_slices(const RunRows& run) {
+    const Heading* heading = run.look("allocations").value().heading;
+    return heading == nullptr ? "of the rule" : heading->verdict;
+}
+
 }  // namespace
 
 // Spans of 100 ms, of which a loader has the processor for 5; a step takes 10.
@@ -78,7 +83,8 @@ TEST_CASE("what the only step loads or makes may be the start", "[rule][rule_one
 TEST_CASE("slow calls are of allocations at a start alone", "[rule][rule_one_gpu]") {
     RunRows one;
     one.rank(0).steps(0, {.ran = {{kCompute, 4 * kMs}}, .idle = {{"slow_call", 16 * kMs}}}, 1);
-    CHECK(one.look("allocations").has_value());
+    REQUIRE(one.look("allocations").has_value());
+    CHECK(one.look("allocations")->try_it.find("buffers") == std::string::npos);
     CHECK_FALSE(one.look("launch_bound").has_value());
     const RunRows each = idle_share("slow_call", 0.8);
     CHECK_FALSE(each.look("allocations").has_value());
@@ -93,8 +99,24 @@ TEST_CASE("what is spread over the whole run is no start", "[rule][rule_one_gpu]
                                   count);
         return run;
     };
-    CHECK(slices(100).look("allocations").value().heading == nullptr);
-    CHECK(slices(10).look("allocations").value().heading != nullptr);
+    CHECK(verdict_of_slices(slices(100)) == "allocation-bound");
+    CHECK(verdict_of_slices(slices(10)) == "start-up");
+    CHECK(std::string(slices(100).look("allocations")->heading->title).find("step") == std::string::npos);
+}
+
+// Ten slices, full of it: one call, or one for each of 300 kernels, as without the caching allocator.
+TEST_CASE("a program that allocates for each kernel fills slices, and is no start", "[rule][rule_one_gpu]") {
+    const auto slices = [](int64_t pieces, int64_t busy_ns) {
+        RunRows run;
+        run.rank(0, "none").steps(
+            0,
+            {.ran = {{kCompute, busy_ns}}, .idle = {{"alloc_or_load", 20 * kMs - busy_ns}}, .pieces = pieces},
+            10);
+        return run;
+    };
+    CHECK(verdict_of_slices(slices(300, kMs)) == "allocation-bound");
+    CHECK(verdict_of_slices(slices(1, kMs)) == "start-up");
+    CHECK(verdict_of_slices(slices(300, 0)) == "start-up");  // code that is loaded, call by call
 }
 
 TEST_CASE("time of which nothing tells what the host did is called so", "[rule][rule_one_gpu]") {
