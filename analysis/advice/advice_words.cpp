@@ -1,6 +1,7 @@
 #include "advice_words.h"
 
 #include <stdexcept>
+#include <utility>
 
 namespace gpushim::analysis {
 
@@ -19,10 +20,16 @@ bool is_capital(const std::string& text, size_t at) {
 }  // namespace
 
 std::string in_words_of(const Ecosystem& program, std::string text) {
-    constexpr std::string_view kGraph = "CUDA graph", kCall = "cuda";
+    constexpr std::string_view kCall = "cuda";
+    constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+        {"CUDA graph", "HIP graph"},
+        {"PYTORCH_NO_CUDA_", "PYTORCH_NO_HIP_"},
+        {"PYTORCH_CUDA_", "PYTORCH_HIP_"},
+    };
     if (!program.hip) return text;
-    for (size_t at = text.find(kGraph); at != std::string::npos; at = text.find(kGraph, at))
-        text.replace(at, kGraph.size(), "HIP graph");
+    for (const auto& [cuda, hip] : kOthers)
+        for (size_t at = text.find(cuda); at != std::string::npos; at = text.find(cuda, at))
+            text.replace(at, cuda.size(), hip);
     for (size_t at = text.find(kCall); at != std::string::npos; at = text.find(kCall, at + 1))
         if (is_capital(text, at + kCall.size())) text.replace(at, kCall.size(), "hip");
     return text;

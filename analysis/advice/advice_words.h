@@ -17,8 +17,8 @@ struct AdviceRow {
 };
 std::span<const AdviceRow> advice_rows();
 
-// With HIP's names in place of CUDA's where the GPUs are AMD's: of graphs, and of calls of the runtime, which
-// differ in their first letters only. PyTorch's own names say cuda for either.
+// With HIP's names in place of CUDA's where the GPUs are AMD's: of graphs, of calls of the runtime, which
+// differ in their first letters only, and of PyTorch's variables. Its other names say cuda for either.
 std::string in_words_of(const Ecosystem& program, std::string text);
 
 // Of each of these keys in turn the rows that fit, as one text. Of a key there is at least one row.

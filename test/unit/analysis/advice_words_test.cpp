@@ -97,6 +97,9 @@ TEST_CASE("on AMD's GPUs graphs and calls of the runtime are HIP's", "[advice]")
     CHECK(in_words_of({.hip = true}, "device='cuda', torch.cuda.Stream, 2 CUDA graphs, a CUDA graph") ==
           "device='cuda', torch.cuda.Stream, 2 HIP graphs, a HIP graph");
     CHECK(in_words_of({}, "a CUDA graph") == "a CUDA graph");
+    const std::string keep = "PYTORCH_NO_CUDA_MEMORY_CACHING, PYTORCH_CUDA_ALLOC_CONF";
+    CHECK(in_words_of({.hip = true}, keep) == "PYTORCH_NO_HIP_MEMORY_CACHING, PYTORCH_HIP_ALLOC_CONF");
+    CHECK(in_words_of({}, keep) == keep);
 }
 
 TEST_CASE("loaded libraries tell it, too", "[advice]") {
