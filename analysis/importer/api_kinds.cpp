@@ -2,6 +2,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace gpushim::analysis {
 
@@ -57,6 +58,14 @@ ApiKind kind_of_api(std::string_view name) {
     if (found == rows.end() && base.starts_with("hip"))
         found = rows.find("cuda" + std::string(base.substr(3)));
     return found == rows.end() ? ApiKind{"other"} : found->second;
+}
+
+unsigned char direction_of_api(std::string_view name) {
+    constexpr std::pair<std::string_view, unsigned char> kWords[] = {
+        {"MemcpyHtoD", 1}, {"MemcpyDtoH", 2}, {"MemcpyDtoD", 3}, {"MemcpyPeer", 4}};
+    for (const auto& [word, direction] : kWords)
+        if (name.find(word) != std::string_view::npos) return direction;
+    return 0;
 }
 
 }  // namespace gpushim::analysis

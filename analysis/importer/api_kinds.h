@@ -18,5 +18,7 @@ std::string_view base_of_api(std::string_view name);
 // Without the version that CUPTI puts behind a name of the runtime: cudaMalloc of cudaMalloc_v3020.
 std::string_view name_of_api(std::string_view name);
 ApiKind kind_of_api(std::string_view name);
+// Of a copy, as in our traces' table `copy`; 0: its name does not tell.
+unsigned char direction_of_api(std::string_view name);
 
 }  // namespace gpushim::analysis

@@ -189,7 +189,8 @@ bool TraceTables::write_untimed(const ImportedRow& row, std::string_view kind) {
     } else if (kind == "copy") {
         auto copy = begun<row::copy>(kCopy, row);
         copy.api_id = row.api + 1;
-        copy.direction = copy.sides = 0;
+        copy.direction = direction_of(row);
+        copy.sides = 0;
         copy.flags = flags_of(row);
         rows_.add(copy);
     } else if (kind == "memset") {
@@ -210,6 +211,12 @@ bool TraceTables::write_untimed(const ImportedRow& row, std::string_view kind) {
 int64_t TraceTables::flags_of(const ImportedRow& row) const {
     const bool blocks = row.api >= 0 && kind_of_api(names_.apis.at(row.api)).trait == ApiTrait::blocking;
     return blocks ? kRowBlocking : 0;
+}
+
+// AMD's runtime copies by kernels, which do not tell it: there the call does.
+uint8_t TraceTables::direction_of(const ImportedRow& row) const {
+    if (row.direction != 0 || row.api < 0) return row.direction;
+    return direction_of_api(names_.apis.at(row.api));
 }
 
 template <class Times>
@@ -235,7 +242,7 @@ void TraceTables::write_work(const ImportedRow& row) {
         auto copy = begun<row::copy>(kCopy, row);
         copy.api_id = api;
         copy.bytes = row.number;
-        copy.direction = row.direction;
+        copy.direction = direction_of(row);
         copy.sides = row.sides;
         copy.flags = flags_of(row);
         rows_.add(copy);

@@ -48,6 +48,7 @@ class TraceTables {
     void write_work(const ImportedRow& row);
     void write_operation(const ImportedRow& row);
     int64_t flags_of(const ImportedRow& row) const;
+    uint8_t direction_of(const ImportedRow& row) const;
     void write_collective(const ImportedRow& row, int64_t group);
     void write_range(const ImportedRow& row);
     void write_gap(const ImportedRow& row);

@@ -156,18 +156,48 @@ class KinetoImport {
     bool has_fractions_ = false;
 };
 
-// Where no GPU worked: what another accelerator did lies in categories of its own. Kineto's own span is none.
+constexpr std::string_view kOwnSpan = "Trace";  // Kineto's, of all that it recorded
+
+uint64_t of_any(const KinetoSummary& summary, std::initializer_list<KinetoKind> kinds) {
+    uint64_t count = 0;
+    for (const KinetoKind kind : kinds) count += summary.of(kind);
+    return count;
+}
+
+// Where no GPU worked: what another accelerator did lies in categories of its own.
 std::string without_gpu(const KinetoSummary& summary) {
-    constexpr std::string_view kOwn = "Trace";
     constexpr size_t kMost = 3;
-    if (summary.of(KinetoKind::kernel) + summary.of(KinetoKind::copy) + summary.of(KinetoKind::set) > 0)
-        return {};
+    if (of_any(summary, {KinetoKind::kernel, KinetoKind::copy, KinetoKind::set}) > 0) return {};
     std::string text;
     size_t named = 0;
     for (const auto& [category, events] : summary.unread)
-        if (category != kOwn && ++named <= kMost)
+        if (category != kOwnSpan && ++named <= kMost)
             text += (text.empty() ? "" : ", ") + std::to_string(events) + " of " + category;
-    return text.empty() ? text : "no work of a GPU in it, and events of kinds that are not read: " + text;
+    if (!text.empty()) return "no work of a GPU in it, and events of kinds that are not read: " + text;
+    // Exports of ours say what is timed, and a profile without operators is not of the CPU.
+    const bool is_of_cpu = of_any(summary, {KinetoKind::cpu_op, KinetoKind::python_function}) > 0 &&
+                           of_any(summary, {KinetoKind::host_gap, KinetoKind::timed_window}) == 0;
+    return is_of_cpu ? "no work of a GPU in it; ProfilerActivity.CUDA records it" : "";
+}
+
+uint64_t damaged_in(const KinetoSummary& summary) {
+    uint64_t count = 0;
+    for (const KinetoSkip why : {KinetoSkip::malformed, KinetoSkip::too_large, KinetoSkip::not_an_object,
+                                 KinetoSkip::bad_time, KinetoSkip::bad_duration})
+        count += summary.of(why);
+    return count;
+}
+
+// Other tools write Chrome's format, too.
+bool is_of_another_tool(const KinetoSummary& summary) {
+    uint64_t others = 0;
+    for (const uint64_t skipped : summary.skipped) others += skipped;
+    for (size_t kind = 0; kind < summary.events.size(); ++kind)
+        if (kind != static_cast<size_t>(KinetoKind::process_name) &&
+            kind != static_cast<size_t>(KinetoKind::thread_name) && summary.events[kind] > 0)
+            return false;
+    return summary.end == KinetoEnd::whole && others > 0 && damaged_in(summary) == 0 &&
+           !summary.by_category.contains(kOwnSpan);
 }
 
 ImportedTrace described(const KinetoSummary& summary, const std::string& file) {
@@ -179,9 +209,7 @@ ImportedTrace described(const KinetoSummary& summary, const std::string& file) {
     trace.base_ns = summary.head.base_time_ns.value_or(0);
     trace.rank = summary.rank;
     trace.world_size = summary.head.world_size;
-    trace.damaged = summary.of(KinetoSkip::malformed) + summary.of(KinetoSkip::too_large) +
-                    summary.of(KinetoSkip::not_an_object) + summary.of(KinetoSkip::bad_time) +
-                    summary.of(KinetoSkip::bad_duration);
+    trace.damaged = damaged_in(summary);
     int64_t place = 0;
     for (const KinetoDevice& device : summary.head.devices) {
         trace.devices.push_back({device.id.value_or(place), "", device.name, device.memory_bytes,
@@ -198,6 +226,8 @@ ImportedFile import_kineto(const std::string& file, const std::filesystem::path&
     const KinetoSummary summary =
         read_kineto(file, {.python_functions = true, .numbers_count = numbers_count},
                     [&](const KinetoEvent& event) { import.take(event); });
+    if (is_of_another_tool(summary))
+        throw Failure(file + ": not a trace of PyTorch's profiler (Kineto): no event in it is of its kinds");
     ImportedTrace trace = described(summary, file);
     const ImportedCounts counts = import.finish(trace);
     ImportedFile imported{{place}, ""};

@@ -51,6 +51,29 @@ class Kineto(importing.Import):
         self.assertIn("no GPU recorded", said)
         self.assertIn("OPERATORS  no kernel is known to be of an operator", said)
 
+    def test_a_profile_of_the_cpu_alone_says_how_a_gpus_is_made(self):
+        trace = kineto_made.Trace()
+        trace.add("cpu_op", "aten::mm", 0, 900, kineto_made.PID, kineto_made.TID)
+        trace.add("Trace", "PyTorch Profiler (0)", 0, 3000, "Spans", "PyTorch Profiler")
+        self.imported(trace.write(self.folder / "t.json.gz"), expect=3)
+        self.assertIn("no work of a GPU in it; ProfilerActivity.CUDA records it", self.said)
+
+    def test_what_another_tool_writes_in_chromes_format_is_refused(self):
+        trace = kineto_made.Trace()
+        trace.add("requests", "resnet50", 0, 900, 1, 1)
+        self.imported(trace.write(self.folder / "t.json.gz"), expect=2)
+        self.assertIn("not a trace of PyTorch's profiler (Kineto): no event in it is of its kinds", self.said)
+
+    def test_which_way_a_kernel_of_amds_runtime_copies_its_call_tells(self):
+        trace = kineto_made.Trace()
+        for i, call in enumerate(("hipMemcpyHtoDAsync", "hipMemcpyDtoHAsync", "hipMemcpyWithStream")):
+            at = 100_000 * i
+            trace.operation("kernel", "__amd_rocclr_copyBuffer", at + 20_000, 10_000, 7,
+                            trace.call(call, at, 5_000))
+        self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT kind FROM v_copy ORDER BY enter_ns"),
+                         [("h2d",), ("d2h",), (None,)])
+
     def test_what_amds_runtime_does_by_kernels_is_copies_and_fills(self):
         trace = kineto_made.Trace()
         names = ("__amd_rocclr_copyBuffer", "__amd_rocclr_copyBufferAligned.kd",

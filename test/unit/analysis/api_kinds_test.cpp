@@ -46,6 +46,14 @@ TEST_CASE("forms that block are told from those that do not", "[api_kinds]") {
     CHECK(kind_of_api("cudaMalloc").trait == ApiTrait::device_memory);
 }
 
+TEST_CASE("some names say which way is copied", "[api_kinds]") {
+    CHECK(direction_of_api("hipMemcpyHtoDAsync") == 1);
+    CHECK(direction_of_api("cuMemcpyDtoHAsync_v2_ptsz") == 2);
+    CHECK(direction_of_api("cuMemcpyDtoD_v2") == 3);
+    CHECK(direction_of_api("cudaMemcpyPeerAsync") == 4);
+    CHECK(direction_of_api("hipMemcpyWithStream") == 0);
+}
+
 TEST_CASE("only what says the form is left out of a name", "[api_kinds]") {
     CHECK(base_of_api("cuMemAlloc_v2") == "cuMemAlloc");
     CHECK(base_of_api("cuLaunchKernel_ptsz") == "cuLaunchKernel");
