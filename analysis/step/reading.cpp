@@ -55,9 +55,11 @@ double Reading::explained() const {
     return is_each_an_update() ? std::max(repeated, trial->share_in_common()) : repeated;
 }
 
-// A period that has been seen only a few times may be chance.
+// A period that has been seen only a few times may be chance, but not often if each piece updates parameters:
+// profiles of four steps are usual.
 double Reading::confidence() const {
-    double value = explained() * (1 - 1 / std::max(1.0, steps()));
+    const double seen = is_each_an_update() ? 2 * steps() : steps();
+    double value = explained() * (1 - 1 / std::max(1.0, seen));
     if (merge_by == MergeBy::collective) value *= 0.95;  // could be any exchange that is rarer than steps
     if (trial->is_lead_lane()) value *= 0.97;            // nothing was asked of the other lanes
     return value;

@@ -32,6 +32,19 @@ TEST_CASE("an optimizer that goes through the parameters one by one is part of a
     CHECK(find_steps(one_thread.source(), {}).source == "none");
 }
 
+// As many as a profile has, and too few for what may repeat by chance.
+TEST_CASE("a few stretches are steps if each updates the parameters", "[step][update]") {
+    const auto steps_of = [](MadeRun run, std::string_view step, int count) {
+        run.repeat(step, count);
+        return find_steps(run.source(), {});
+    };
+    const std::string update = "hklmnBqBrBos";
+    CHECK(steps_of(with_two_threads(), update, 4).steps.size() == 4);
+    CHECK(steps_of(with_two_threads(), update, 2).source == "none");
+    CHECK(steps_of({}, update, 4).source == "none");
+    CHECK(steps_of(with_two_threads(), "hklmns", 4).source == "none");
+}
+
 TEST_CASE("an evaluation every few steps, that no copy begins, leaves the steps", "[step][update]") {
     MadeRun run = with_two_threads();
     std::vector<int64_t> steps;
