@@ -33,7 +33,7 @@ BY_MULTIPLICATION __m128i both(const Factors& factors) { return _mm_set_epi64x(f
 BY_MULTIPLICATION __m128i block(const unsigned char* bytes) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
 }
-BY_MULTIPLICATION __m128i forward(__m128i sum, __m128i by, __m128i onto) {
+BY_MULTIPLICATION __m128i carried(__m128i sum, __m128i by, __m128i onto) {
     const __m128i low = _mm_clmulepi64_si128(sum, by, 0x00), high = _mm_clmulepi64_si128(sum, by, 0x11);
     return _mm_xor_si128(_mm_xor_si128(low, high), onto);
 }
@@ -55,10 +55,10 @@ BY_MULTIPLICATION uint32_t by_multiplication(uint32_t sum, const unsigned char* 
     for (__m128i& one : sums) one = block(bytes), bytes += kSumBlock;
     sums[0] = _mm_xor_si128(sums[0], _mm_cvtsi32_si128(static_cast<int>(~sum)));
     while (end - bytes >= static_cast<ptrdiff_t>(kSumBlocks * kSumBlock))
-        for (__m128i& one : sums) one = forward(one, both(kOverFour), block(bytes)), bytes += kSumBlock;
+        for (__m128i& one : sums) one = carried(one, both(kOverFour), block(bytes)), bytes += kSumBlock;
     __m128i all = sums[0];
-    for (size_t i = 1; i < kSumBlocks; ++i) all = forward(all, both(kOverOne), sums[i]);
-    for (; bytes < end; bytes += kSumBlock) all = forward(all, both(kOverOne), block(bytes));
+    for (size_t i = 1; i < kSumBlocks; ++i) all = carried(all, both(kOverOne), sums[i]);
+    for (; bytes < end; bytes += kSumBlock) all = carried(all, both(kOverOne), block(bytes));
     return ~remainder(all);
 }
 
