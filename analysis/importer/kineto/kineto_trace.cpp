@@ -1,5 +1,6 @@
 #include "kineto_trace.h"
 
+#include "../../failure.h"
 #include "../host_words.h"
 #include "../said_collectives.h"
 
