@@ -40,21 +40,25 @@ std::map<int64_t, JobStep> job_steps(const Database& run) {
 //
 //   steps    ||||████|||||█████|||
 //   rounds   |  1   |    2    |
+//
+// Ranks may wait in different steps: of a round the rank counts that took longest for all of it.
 std::map<int64_t, JobStep> by_rounds(std::map<int64_t, JobStep> steps) {
     std::map<int64_t, JobStep> rounds;
-    int64_t sum_ns = 0, in_round_ns = 0, in_round = 0;
+    int64_t sum_ns = 0, in_round = 0;
+    std::map<int64_t, int64_t> by_rank_ns;  // of the round
     for (const auto& [number, step] : steps) sum_ns += step.length_ns;
     JobStep round;
     for (auto& [number, step] : steps) {
         if (in_round == 0) round = {step.signature, 0, {}};
         round.of_ranks.insert(round.of_ranks.end(), step.of_ranks.begin(), step.of_ranks.end());
-        in_round_ns += step.length_ns;
+        for (const RankStep& of_rank : step.of_ranks) by_rank_ns[of_rank.id.first] += of_rank.length_ns;
         ++in_round;
         if (step.length_ns <= sum_ns / static_cast<int64_t>(steps.size())) continue;
-        round.length_ns = in_round_ns / in_round;
+        for (const auto& [rank, ns] : by_rank_ns) round.length_ns = std::max(round.length_ns, ns / in_round);
         for (RankStep& of_rank : round.of_ranks) of_rank.length_ns = round.length_ns;
         rounds[number] = std::move(round);
-        in_round_ns = in_round = 0;
+        by_rank_ns.clear();
+        in_round = 0;
     }
     return rounds;
 }

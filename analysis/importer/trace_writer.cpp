@@ -149,12 +149,13 @@ int32_t TraceWriter::Impl::collective(const ImportedArguments& said, int64_t& nu
     const std::string_view api = api_of_collective(said.collective);
     const auto type = data_type(said.dtype);
     const int64_t count = type ? count_passed(api, said) : kUnsaid;
+    int64_t bytes = kUnsaid;
+    if (count >= 0 && __builtin_mul_overflow(count, type->bytes, &bytes)) bytes = kUnsaid;
     const bool sends = api == "ncclSend", receives = api == "ncclRecv";
     const ImportedNumber peer = sends ? said.target_rank : receives ? said.source_rank : ImportedNumber();
     if (!sends && !receives) number = said.sequence.value_or(kNotThere);
     return names.collectives.id({names.apis.id(api.empty() ? "nccl" : api), communicator(said), count,
-                                 type ? type->nccl : kUnsaid, count < 0 ? kUnsaid : count * type->bytes,
-                                 peer.value_or(kUnsaid), sends ? 1 : 0});
+                                 type ? type->nccl : kUnsaid, bytes, peer.value_or(kUnsaid), sends ? 1 : 0});
 }
 
 std::string too_many_gpus(int64_t operations) {

@@ -26,7 +26,7 @@ struct GpuFigures {
     int64_t gpu_id;
     GpuLabel label;
     std::string basis;             // steps, slices, spans; empty: nothing is known
-    bool is_beside_steps = false;  // its process has no steps, where others have
+    bool is_beside_steps = false;  // its process has no steps, where others have, and it does next to nothing
     int64_t steps = 0, window_ns = 0;
     int64_t busy_ns = 0, idle_ns = 0, waiting_ns = 0, productive_ns = 0;
     int64_t exposed_transfer_ns = 0, memory_ns = 0;  // with idle, waiting and productive: the window
@@ -74,7 +74,7 @@ struct GpuFigures {
     ShareRange as_the_run_tells(ShareRange range) const;
 };
 
-// Those that are known; of steps, if any has some, where a GPU whose process has none is no part of one.
+// Those that are known, without those that are beside steps: they are no part of one.
 std::vector<const GpuFigures*> in_means(const std::vector<GpuFigures>& all);
 
 // The five parts that each instant is in one of, over GPUs that are in means: they add up to 1.

@@ -32,7 +32,8 @@ void read_lengths(const ReportSource& source, ShownSteps& steps) {
         "SELECT max(n), min(first), max(last) FROM (SELECT count(*) AS n, min(number) AS first,"
         " max(number) AS last FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2"
         " GROUP BY rank_id)");
-    steps.host_ahead = source.run.prepare("SELECT 1 FROM v_host_ahead").step();
+    // Of a few steps the mean may be of none in which the host waits.
+    steps.host_ahead = !source.is_part_of_run() && source.run.prepare("SELECT 1 FROM v_host_ahead").step();
     if (counts.step()) {
         steps.count = counts.number(0);
         steps.first = counts.maybe(1);

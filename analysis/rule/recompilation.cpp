@@ -1,5 +1,6 @@
 // Code is loaded after warm-up: a new shape makes the framework compile again.
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "../advice/rule.h"
@@ -19,16 +20,22 @@ std::string seen_in(const Situation& run, const Gain& gain) {
     return 2 * gain.high_ns >= run.what_if().idle_ns(kCompiles) ? run.seen_in(kCompiles) : "";
 }
 
-// How long steps that load code take, and the others: what is compiled around the loads is between the two.
+// How long steps that load code take, of those that were timed, and the others: what is compiled around the
+// loads is between the two.
 class Lengths {
   public:
-    void add(const GpuInStep& gpu) { (gpu.loads_code ? loading_ns_ : others_ns_).push_back(gpu.own_ns()); }
+    void add(const GpuInStep& gpu) {
+        (gpu.loads_code ? loading_ns_ : others_ns_).push_back(gpu.own_ns());
+        if (gpu.loads_code) loading_.insert(gpu.number);
+    }
 
     bool are_some() const { return !loading_ns_.empty() && loading_ns_.size() < others_ns_.size(); }
     std::string text() {
-        return "; the " + count_text(static_cast<int64_t>(loading_ns_.size())) +
-               " steps that load code take " + duration_text(middle(loading_ns_)) + ", the others " +
-               duration_text(middle(others_ns_)) + " (medians)";
+        const auto count = static_cast<int64_t>(loading_.size());
+        return (count == 1 ? "; the one step that loads code takes "
+                           : "; the " + count_text(count) + " steps that load code take ") +
+               duration_text(middle(loading_ns_)) + ", the others " + duration_text(middle(others_ns_)) +
+               " (medians)";
     }
 
   private:
@@ -39,6 +46,7 @@ class Lengths {
     }
 
     std::vector<double> loading_ns_, others_ns_;  // own work, of the busiest GPU of each rank
+    std::set<int64_t> loading_;                   // their numbers
 };
 
 std::optional<Finding> look(const Situation& run) {

@@ -67,6 +67,7 @@ Pauses pauses_of(const Situation& run) {
     std::map<int64_t, double> longest;  // by number of the step: of the rank that has most of it
     Pauses pauses;
     pauses.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
+        longest.try_emplace(gpu.number);
         if (gpu.loads_code) return without_idle(gpu, 0);
         // What looks like loading a batch, where it is much more than is usual.
         const double late_ns = run.more_than_input_ns(gpu);
@@ -119,7 +120,7 @@ std::optional<Finding> look(const Situation& run) {
     // What looks like loading a batch is told, too, as is the one gap between launches.
     if (untold_ns > kMostly * std::max(run.what_if().idle_ns(kHost), found.gain.high_ns))
         say_untold(run, gain, duration_text(std::min(untold_ns, found.gain.high_ns)), found);
-    else if (pauses.before_batch_ns > kMostly * pauses.all_ns)
+    else if (run.is_per_step() && pauses.before_batch_ns > kMostly * pauses.all_ns)
         say_before_batch(run, gain, found);
     else
         say_other(run, gain, found);

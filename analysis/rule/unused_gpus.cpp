@@ -49,8 +49,7 @@ std::optional<Finding> without_steps(const Situation& run) {
     return found;
 }
 
-std::optional<Finding> look(const Situation& run) {
-    if (auto found = without_steps(run)) return found;
+std::optional<Finding> of_contexts(const Situation& run) {
     Query row = run.ask(
         "SELECT count(DISTINCT g.rank_id), (SELECT count(*) FROM rank), count(*),"
         " (SELECT count(*) FROM gpu), min(g.gpu_id) FROM v_unused_gpu u JOIN gpu g ON g.gpu_id = u.gpu_id"
@@ -66,6 +65,14 @@ std::optional<Finding> look(const Situation& run) {
     found.kind = Kind::kNote;
     found.evidence = {{"gpu", row.number(4)}};
     return found;
+}
+
+// A server's front end has no steps, and its engine is another process.
+std::optional<Finding> look(const Situation& run) {
+    auto contexts = of_contexts(run);
+    auto idle = run.serving().is_so() ? std::nullopt : without_steps(run);
+    if (contexts && idle) contexts->title += "; " + idle->title;
+    return contexts ? contexts : idle;
 }
 
 constexpr Heading kHeading = {"unused GPUs", "A context on a GPU that is not used", "", ""};

@@ -204,7 +204,8 @@ void write_check(const std::vector<StatRow>& rows, int64_t steps, const std::opt
             {maybe(params), check.implied_parameters, int64_t{check.sharded}, per_step(bytes),
              per_step(calls), maybe(check.ratio),
              check.sync ? Value(std::string(kSync[static_cast<size_t>(*check.sync)])) : Value(nullptr),
-             gb_per_s ? Value(expected_step_ns(rows, wire_bytes, *gb_per_s)) : Value(nullptr),
+             gb_per_s && rows.front().ranks > 0 ? Value(expected_step_ns(rows, wire_bytes, *gb_per_s))
+                                                : Value(nullptr),
              measured ? Value(to_int64(per_step(*measured))) : Value(nullptr), per_step(tiny),
              why.empty() ? Value(nullptr) : Value(why)});
 }

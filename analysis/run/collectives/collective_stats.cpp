@@ -129,6 +129,7 @@ Expected expected_of(const KindKey& key, const KindSums& kind, const OfCommunica
         expected.bandwidth = comm.by.levels->within;
         expected.between = comm.by.levels->between;
     }
+    if (kind.ranks == 0) return expected;  // not recorded
     if (!expected.bandwidth || facts_of(key.op).direction == WaitDirection::unknown || key.bytes < 0)
         return expected;
     const double gb_per_s = expected.bandwidth->gb_per_s;

@@ -46,6 +46,10 @@ TEST_CASE("a long wait before a batch is for a late batch or for something else"
     CHECK(other.in_some_steps);
     CHECK(other.try_it.find("load further ahead") == std::string::npos);
     CHECK_FALSE(idle_run("host_cpu", 3 * kMs).look("step_gap")->in_some_steps);
+    RunRows slices = but_for_one("input_wait", "input_wait");  // of a run without steps
+    slices.change("UPDATE rank SET steps_source = 'none'");
+    const auto of_slices = slices.look("step_gap");
+    CHECK((!of_slices || of_slices->title.find("of a step") == std::string::npos));
 }
 
 //  rank 0   ████████· ████████·         a batch takes 100 us

@@ -204,12 +204,16 @@ TEST_CASE("what is gathered beside a reduction is of no parameters", "[run_colle
 
 TEST_CASE("of one trace the bytes count though nothing says of which ranks they are",
           "[run_collective_stats]") {
-    const auto check = [](int count, const char* also) {
+    const auto check = [](int count, const char* also, std::optional<double> bandwidth = {}) {
         Ranks ranks(count, -1);
-        for (int rank = 0; rank < count; ++rank) reduce_and_call(ranks[rank], 0, also);
+        for (int rank = 0; rank < count; ++rank) {
+            ranks[rank].facts.options.bandwidth_bytes_per_s = bandwidth;
+            reduce_and_call(ranks[rank], 0, also);
+        }
         ranks.write();
         return ranks.ask("SELECT params_implied, bytes_per_step, expected_ns, why FROM allreduce_check");
     };
+    CHECK(check(1, "ncclAllGather") == check(1, "ncclAllGather", 300e9));
     CHECK(check(1, "ncclAllGather") ==
           "1000000.0 4000000.0 - with how many ranks is not recorded, so neither is what to expect; "
           "not all of them were timed");

@@ -240,6 +240,7 @@ TEST_CASE("a host is ahead where most steps launch more than they take", "[run_v
     CHECK(ahead("UPDATE kernel SET sum_ns = 60") == "no row");
     CHECK(ahead("UPDATE step SET dur_ns = 300") == "no row");
     CHECK(ahead("UPDATE rank SET steps_source = 'none'") == "no row");
+    CHECK(ahead("UPDATE kernel SET family = 'comm'") == "no row");  // it waits for a peer that stands still
 }
 
 // 334351, 336623 and 491302 ns: a published report of nsys says that they spread by 89967.0.

@@ -311,6 +311,21 @@ TEST_CASE("an optimizer within backward makes no step of each layer", "[step][up
     CHECK((found.source == "none" || found.steps.size() == 60));
 }
 
+//  forward of 40 kernels that does not learn, 2 of backward, the update; an evaluation is as long but for
+//  these
+TEST_CASE("an evaluation that has nearly all of a step is none where gradients tell", "[step][update]") {
+    MadeRun run = with_two_threads();
+    std::string forward = "h";
+    for (int i = 0; i < 10; ++i) forward += "klmn";
+    for (int i = 0; i < 200; ++i) {
+        run.play(forward + "BBos");
+        if (i % 40 == 39) run.repeat(forward + "s", 10);
+    }
+    const Steps found = find_steps(run.source(), {});
+    REQUIRE(found.source == "detected");
+    CHECK(evaluations(found) == 49);
+}
+
 //  thread   hklmno s hklmno s … hklm s hklm s …      all in one thread
 TEST_CASE("in one thread, too, a batch without an update is an evaluation", "[step][update]") {
     const auto found_of = [](const char* evaluation, int every, const char* step = "hklmnpqros") {

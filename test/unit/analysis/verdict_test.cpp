@@ -166,16 +166,18 @@ TEST_CASE("what one step has is not said of each", "[verdict]") {
 //  rank 0   ███ ███ ███ ███      steps
 //  rank 1   ───────────────      has none, and logs
 TEST_CASE("a GPU whose process has no steps is no part of one", "[verdict]") {
-    const auto lines = [](const char* source_of_second) {
+    const auto lines = [](const char* source_of_second, double busy_share) {
         RunRows run;
         run.rank(0).rank(1, source_of_second);
+        run.change("UPDATE gpu SET busy_share = " + std::to_string(busy_share) + " WHERE rank_id = 1");
         run.steps(0, {.ran = {{kCompute, 19 * kMs}}, .idle = {{"sync", 1 * kMs}}});
         run.steps(1, {.idle = {{"host_blocked", 20 * kMs}}}, 4);
         run.change("UPDATE gpu SET memory_peak_bytes = 15 << 30");
         return first_lines(report_of(std::move(run)));
     };
-    CHECK_THAT(lines("none"), Contains("compute 95.0 %") && Contains("idle 5.0 %"));
-    CHECK_THAT(lines("detected"), !Contains("compute 95.0 %"));
+    CHECK_THAT(lines("none", 0.001), Contains("compute 95.0 %") && Contains("idle 5.0 %"));
+    CHECK_THAT(lines("detected", 0.001), !Contains("compute 95.0 %"));
+    CHECK_THAT(lines("none", 0.9), !Contains("compute 95.0 %"));  // of what it does, no steps were found
 }
 
 TEST_CASE("a report begins with the verdict, the step and the trust", "[verdict]") {

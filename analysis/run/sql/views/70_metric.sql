@@ -11,14 +11,17 @@ FROM v_counted_step c WHERE c.is_slice = 0;
 
 -- Ranks whose host is ahead of the GPU: what most steps launch takes a GPU twice as long as these steps take,
 -- and as they launch at least half of what all do on average, it runs in others: those in which the host
--- waits. Then the step in the middle is not how long a step takes; all of them together are.
+-- waits. Then the step in the middle is not how long a step takes; all of them together are. Collectives are
+-- left out: they take as long as peers let them wait.
 CREATE VIEW v_host_ahead AS
 WITH middle AS (
   SELECT rank_id, min(iif(place * 2 >= steps, dur_ns, NULL)) AS dur_ns, avg(dur_ns) AS mean_ns
   FROM v_step_place GROUP BY rank_id HAVING avg(dur_ns) > 2 * min(iif(place * 2 >= steps, dur_ns, NULL))
 ), work AS (
-  SELECT gpu_id, sum(CAST(executed AS DOUBLE) * CAST(timed_ns AS DOUBLE) / CAST(timed AS DOUBLE)) AS ns
-  FROM v_kernel_work WHERE timed > 0 GROUP BY gpu_id
+  SELECT w.gpu_id,
+    sum(CAST(w.executed AS DOUBLE) * CAST(w.timed_ns AS DOUBLE) / CAST(w.timed AS DOUBLE)) AS ns
+  FROM v_kernel_work w JOIN kernel k ON k.gpu_id = w.gpu_id AND k.name = w.name
+  WHERE w.timed > 0 AND coalesce(k.family, '') <> 'comm' GROUP BY w.gpu_id
 ), launched AS (
   SELECT u.rank_id, g.gpu_id, avg(iif(c.dur_ns <= m.dur_ns, g.operations, NULL)) AS in_most,
     avg(g.operations) AS in_all
