@@ -18,7 +18,7 @@
 
 namespace gpushim::analysis {
 
-// In three readings of all spans, each by thread and start.
+// In three readings of all spans, each by thread and start: see lay_out_program.
 class ProgramSpans {
   public:
     ProgramSpans(int64_t thread, std::function<void(const HostSpan&)> give)
@@ -42,5 +42,15 @@ class ProgramSpans {
     size_t next_ = 0;
     bool are_sorted_ = false;
 };
+
+// `spans` has `each`, which gives all of them by thread and start, each time that it is asked.
+template <class Spans>
+void lay_out_program(int64_t thread, Spans& spans, std::function<void(const HostSpan&)> give) {
+    ProgramSpans program(thread, std::move(give));
+    spans.each([&](const HostSpan& span) { program.find_operators(span); });
+    spans.each([&](const HostSpan& span) { program.find_parts(span); });
+    spans.each([&](const HostSpan& span) { program.lay_out(span); });
+    program.finish();
+}
 
 }  // namespace gpushim::analysis

@@ -361,13 +361,8 @@ void TraceWriter::Impl::lay_out_spans(const ImportedTrace& trace) {
         row.direction = static_cast<uint8_t>(span.inside);
         rows.add(row);
     });
-    if (trace.program_thread) {
-        ProgramSpans program(*trace.program_thread, [&](const HostSpan& span) { fill.other(span); });
-        spans.each([&](const HostSpan& span) { program.find_operators(span); });
-        spans.each([&](const HostSpan& span) { program.find_parts(span); });
-        spans.each([&](const HostSpan& span) { program.lay_out(span); });
-        program.finish();
-    }
+    if (trace.program_thread)
+        lay_out_program(*trace.program_thread, spans, [&](const HostSpan& span) { fill.other(span); });
     std::set<int64_t> without = tids;
     HostSpans own([&](const HostSpan& span) { fill.own(span), without.erase(span.thread); });
     spans.each([&](HostSpan span) {

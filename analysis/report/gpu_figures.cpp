@@ -198,11 +198,7 @@ std::vector<GpuFigures> read_gpu_figures(const ReportSource& source) {
         gpu.run_highest = maybe_real(timed, 6);
     }
     read_whether_bounds_hold(source, by_id);
-    Query beside = source.run.prepare(
-        "SELECT g.gpu_id FROM gpu g JOIN rank r ON r.rank_id = g.rank_id WHERE coalesce(r.steps_source, "
-        "'none')"
-        " = 'none' AND coalesce(g.busy_share, g.busy_share_high, 1) < 0.01"
-        " AND EXISTS (SELECT 1 FROM v_counted_step WHERE is_slice = 0)");
+    Query beside = source.run.prepare("SELECT gpu_id FROM v_gpu_beside_steps");
     while (beside.step()) by_id[beside.number(0)].is_beside_steps = true;
     Query unknown = source.run.prepare("SELECT gpu_id, why FROM v_unknown_wait");
     while (unknown.step()) by_id[unknown.number(0)].wait_why = unknown.text(1);

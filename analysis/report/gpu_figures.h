@@ -26,7 +26,7 @@ struct GpuFigures {
     int64_t gpu_id;
     GpuLabel label;
     std::string basis;             // steps, slices, spans; empty: nothing is known
-    bool is_beside_steps = false;  // its process has no steps, where others have, and it does next to nothing
+    bool is_beside_steps = false;  // see v_gpu_beside_steps
     int64_t steps = 0, window_ns = 0;
     int64_t busy_ns = 0, idle_ns = 0, waiting_ns = 0, productive_ns = 0;
     int64_t exposed_transfer_ns = 0, memory_ns = 0;  // with idle, waiting and productive: the window

@@ -1,6 +1,8 @@
 // A process made a context on a GPU and ran nothing there in its steps, but for less than a hundredth of the
 // run: all that it needs there is memory. Or a process has no steps at all, and keeps a GPU from others. It
 // costs no time of this run, so this is a note.
+#include <utility>
+
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -20,32 +22,35 @@ std::string title_of(int64_t processes, int64_t of_processes, int64_t gpus, int6
            " ran nothing in steps";
 }
 
+Finding note(std::string title, std::string try_it, int64_t gpu) {
+    Finding found;
+    found.title = std::move(title);
+    found.try_it = std::move(try_it);
+    found.confidence = 0.8;
+    found.kind = Kind::kNote;
+    found.evidence = {{"gpu", gpu}};
+    return found;
+}
+
 constexpr Heading kNoSteps = {"unused GPUs", "A GPU whose process has no steps", "", ""};
 
 // A process that only logs, or waits for the others to end, has a GPU all the same.
 std::optional<Finding> without_steps(const Situation& run) {
     Query row = run.ask(
-        "SELECT count(DISTINCT r.rank_id), (SELECT count(*) FROM rank), min(r.rank), min(g.gpu_id)"
-        " FROM gpu g JOIN rank r ON r.rank_id = g.rank_id"
-        " WHERE coalesce(r.steps_source, 'none') = 'none'"
-        " AND coalesce(g.busy_share, g.busy_share_high, 1) < ?1 AND ?2 <="
-        " (SELECT count(DISTINCT c.number) FROM v_counted_step c WHERE c.is_slice = 0)"
-        " AND NOT EXISTS (SELECT 1 FROM gpu o WHERE o.rank_id = g.rank_id"
-        "  AND coalesce(o.busy_share, o.busy_share_high, 1) >= ?1)");
-    row.bind(1, kNothing);
-    row.bind(2, kFewestSteps);
+        "SELECT count(DISTINCT r.rank_id), (SELECT count(*) FROM rank), min(r.rank), min(b.gpu_id)"
+        " FROM v_gpu_beside_steps b JOIN rank r ON r.rank_id = b.rank_id WHERE ?1 <="
+        " (SELECT count(DISTINCT c.number) FROM v_counted_step c WHERE c.is_slice = 0)");
+    row.bind(1, kFewestSteps);
     if (!row.step() || row.number(0) == 0) return {};
     const int64_t processes = row.number(0);
-    Finding found;
+    const bool is_one = processes == 1;
+    Finding found =
+        note(count_text(processes) + " of " + count_text(row.number(1)) + " processes" +
+                 (is_one && !row.is_null(2) ? " (rank " + count_text(row.number(2)) + ")" : "") +
+                 (is_one ? " has no steps, and kept its GPU" : " have no steps, and kept their GPUs") +
+                 " busy for less than 1 % of the run",
+             run.advice({"unused_gpus.no_steps"}), row.number(3));
     found.heading = &kNoSteps;
-    found.title = count_text(processes) + " of " + count_text(row.number(1)) + " processes" +
-                  (processes == 1 && !row.is_null(2) ? " (rank " + count_text(row.number(2)) + ")" : "") +
-                  (processes == 1 ? " has" : " have") + " no steps, and kept " +
-                  (processes == 1 ? "its GPU" : "their GPUs") + " busy for less than 1 % of the run";
-    found.try_it = run.advice({"unused_gpus.no_steps"});
-    found.confidence = 0.8;
-    found.kind = Kind::kNote;
-    found.evidence = {{"gpu", row.number(3)}};
     return found;
 }
 
@@ -58,13 +63,8 @@ std::optional<Finding> of_contexts(const Situation& run) {
     row.bind(1, kNothing);
     row.bind(2, kFewestSteps);
     if (!row.step() || row.number(2) == 0) return {};
-    Finding found;
-    found.title = title_of(row.number(0), row.number(1), row.number(2), row.number(3));
-    found.try_it = run.advice({"unused_gpus"});
-    found.confidence = 0.8;
-    found.kind = Kind::kNote;
-    found.evidence = {{"gpu", row.number(4)}};
-    return found;
+    return note(title_of(row.number(0), row.number(1), row.number(2), row.number(3)),
+                run.advice({"unused_gpus"}), row.number(4));
 }
 
 // A server's front end has no steps, and its engine is another process.

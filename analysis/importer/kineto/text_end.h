@@ -1,4 +1,4 @@
-// Where a text of JSON ends, for whoever reads one. Pure; any thread.
+// Where a text of JSON ends. Pure; any thread.
 #pragma once
 
 #ifdef __SSE2__

@@ -14,13 +14,18 @@ constexpr auto kFramework = HostInside::framework, kPython = HostInside::python,
                kAllocates = HostInside::allocates;
 constexpr int64_t kProgram = 5;
 
+struct Given {
+    const Spans& all;
+    template <class Take>
+    void each(const Take& take) const {
+        for (const HostSpan& span : all) take(span);
+    }
+};
+
 Spans laid_out(const Spans& all) {
     Spans given;
-    ProgramSpans program(kProgram, [&](const HostSpan& span) { given.push_back(span); });
-    for (const HostSpan& span : all) program.find_operators(span);
-    for (const HostSpan& span : all) program.find_parts(span);
-    for (const HostSpan& span : all) program.lay_out(span);
-    program.finish();
+    const Given spans{all};
+    lay_out_program(kProgram, spans, [&](const HostSpan& span) { given.push_back(span); });
     return given;
 }
 

@@ -15,6 +15,14 @@ SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.left_out, s.why,
 FROM step s
 WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or not all of it';
 
+-- GPUs of processes without steps that did next to nothing on any GPU, where other processes have steps: they
+-- are no part of one, and in no mean of steps.
+CREATE VIEW v_gpu_beside_steps AS
+SELECT g.gpu_id, g.rank_id FROM gpu g JOIN rank r ON r.rank_id = g.rank_id
+WHERE coalesce(r.steps_source, 'none') = 'none' AND EXISTS (SELECT 1 FROM v_counted_step WHERE is_slice = 0)
+  AND NOT EXISTS (SELECT 1 FROM gpu o WHERE o.rank_id = g.rank_id
+    AND coalesce(o.busy_share, o.busy_share_high, 1) >= 0.01);
+
 -- How many steps there were. Where rows are gone `step` has a part of them: then those that were marked.
 -- NULL: not known. What stands before the first mark or behind the last may be a step, too: `steps` has one
 -- for both; `whole_steps`, which totals of the run are divided by, has those in which enough was launched.
