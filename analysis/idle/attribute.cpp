@@ -122,7 +122,7 @@ class Question {
             }
             if (piece.from_ns >= part_until_ns) {
                 const Stretch stretch = line_.around(piece.from_ns);
-                part = part_of(stretch);
+                part = part_of(stretch, line_.is_told_at(piece.from_ns));
                 part_until_ns = stretch.after ? stretch.after->from_ns : INT64_MAX;
             }
             put_outside(part, piece);
@@ -138,7 +138,7 @@ class Question {
     // Where nothing was told, the calls around it say so.
     bool is_told_in_loop(const HostPiece& piece) const {
         const bool is_off = piece.what == What::ready || piece.what == What::blocked;
-        return line_.is_told() && !is_off && may_be_in_loop(piece.what) &&
+        return line_.is_told_at(piece.from_ns) && !is_off && may_be_in_loop(piece.what) &&
                line_.is_in_launch_loop(piece, gap_.gpu);
     }
 
@@ -190,16 +190,15 @@ class Question {
                                   line_.samples_in(piece.from_ns, piece.until_ns)});
     }
 
-    OutsidePart part_of(const Stretch& stretch) {
-        if (!stretch.after) return line_.is_told() ? OutsidePart::outside_framework : OutsidePart::other;
+    OutsidePart part_of(const Stretch& stretch, bool is_told) {
+        if (!stretch.after) return is_told ? OutsidePart::outside_framework : OutsidePart::other;
         const int64_t apart_ns =
             stretch.before ? stretch.after->from_ns - stretch.before->until_ns : INT64_MAX;
-        if (line_.is_told() && apart_ns < kBetweenOperatorsNs) return OutsidePart::between_operators;
+        if (is_told && apart_ns < kBetweenOperatorsNs) return OutsidePart::between_operators;
         if (apart_ns < kLaunchLoopGapNs && launches_here(*stretch.before) && launches_here(*stretch.after))
             return OutsidePart::launch_loop;
         const bool is_before_input = stretch.call && is_input_copy(*stretch.call);
-        if (!line_.is_told())
-            return is_before_input ? OutsidePart::before_input : untold_part(stretch, apart_ns);
+        if (!is_told) return is_before_input ? OutsidePart::before_input : untold_part(stretch, apart_ns);
         // A loader that tells when it loads does not load otherwise.
         return is_before_input && !line_.is_loading_told() ? OutsidePart::loading_untold
                                                            : OutsidePart::outside_framework;

@@ -25,8 +25,12 @@ constexpr bool is_told_by_framework(What what) {
 
 }  // namespace
 
+void HostLine::add_untold(int64_t from_ns) { untold_.push_back({is_told_ ? from_ns : INT64_MIN, INT64_MAX}); }
+
 void HostLine::add(const HostCall& call) {
-    is_told_ = is_told_ || is_told_by_framework(call.what);
+    const bool tells = is_told_by_framework(call.what);
+    if (tells && !untold_.empty()) untold_.back().end_ns = std::min(untold_.back().end_ns, call.from_ns);
+    is_told_ = is_told_ || tells;
     is_loading_told_ = is_loading_told_ || call.what == What::loading;
     put({call.from_ns, call.until_ns, call.what, call.from_ns, call.gpu, kNotSampled});
 }
@@ -200,6 +204,12 @@ std::optional<int64_t> HostLine::launched_by(int64_t t_ns, int32_t gpu) const {
     return {};
 }
 
+bool HostLine::is_told_at(int64_t t_ns) const {
+    return is_told_ && std::none_of(untold_.begin(), untold_.end(), [t_ns](const Interval& time) {
+               return time.start_ns <= t_ns && t_ns < time.end_ns;
+           });
+}
+
 int64_t HostLine::samples_in(int64_t from_ns, int64_t until_ns) const {
     const auto first = std::lower_bound(samples_ns_.begin(), samples_ns_.end(), from_ns);
     return std::lower_bound(first, samples_ns_.end(), until_ns) - first;
@@ -207,6 +217,7 @@ int64_t HostLine::samples_in(int64_t from_ns, int64_t until_ns) const {
 
 void HostLine::forget_before(int64_t t_ns) {
     while (!samples_ns_.empty() && samples_ns_.front() < t_ns - kBetweenOperatorsNs) samples_ns_.pop_front();
+    while (!untold_.empty() && untold_.front().end_ns < t_ns) untold_.pop_front();
     // Whether the time after t lies between two launches is asked of what ended shortly before.
     while (size() != 0 && pieces_[first_].until_ns < t_ns - kBetweenOperatorsNs) ++first_;
     if (2 * first_ < pieces_.size()) return;

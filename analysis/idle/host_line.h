@@ -115,6 +115,9 @@ class HostLine {
     // In the gap that was added last, after it; else it is left out. It stands for the time from half-way to
     // the sample before it, or from the gap's begin, to half-way to the next, or to the gap's end.
     void add(const HostSample& sample);
+    // From then on the framework told nothing until it tells something, and before, if it had not yet told
+    // anything.
+    void add_untold(int64_t from_ns);
 
     // They tile [from, until): each begins where the last one ends.
     std::vector<HostPiece> pieces(int64_t from_ns, int64_t until_ns) const;
@@ -139,8 +142,9 @@ class HostLine {
     // Nothing before it will be asked for.
     void forget_before(int64_t t_ns);
     size_t size() const { return pieces_.size() - first_; }
-    // Whether the framework told anything of this thread: then what it is in none of is none of its work.
-    bool is_told() const { return is_told_; }
+    // Whether the framework told at that time what this thread is in: then what it is in none of is none of
+    // its work. Where it told anything it told all, but for what is known to be untold.
+    bool is_told_at(int64_t t_ns) const;
     bool is_loading_told() const { return is_loading_told_; }
 
   private:
@@ -152,6 +156,7 @@ class HostLine {
     size_t first_ = 0;
     std::deque<int64_t> samples_ns_;  // by time
     bool is_told_ = false, is_loading_told_ = false;
+    std::deque<Interval> untold_;  // by time
     struct {
         int64_t from_ns = 0, until_ns = 0;
         int64_t sampled_ns = INT64_MIN;  // the last sample in it

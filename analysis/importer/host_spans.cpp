@@ -6,8 +6,9 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr HostInside kOrder[] = {HostInside::input,     HostInside::optimizer, HostInside::allocates,
-                                 HostInside::framework, HostInside::waits,     HostInside::python};
+constexpr HostInside kOrder[] = {HostInside::input,     HostInside::optimizer, HostInside::messages,
+                                 HostInside::allocates, HostInside::framework, HostInside::waits,
+                                 HostInside::python,    HostInside::untold};
 
 }  // namespace
 

@@ -6,8 +6,8 @@
 
 namespace gpushim::analysis {
 
-// Of several at one time the first counts (waits: before python, allocates: before framework): a loader's
-// operators load, an optimizer's optimize.
+// Of several at one time the first counts (waits: before python, allocates and messages: before framework): a
+// loader's operators load, an optimizer's optimize.
 enum class HostInside : uint8_t {
     input = 1,  // the loading of a batch
     optimizer,
@@ -15,9 +15,11 @@ enum class HostInside : uint8_t {
     python,     // a frame
     sampled,    // no span, and in no trace of another tool: seen in a line of Python at that moment
     waits,      // for the device, as its name tells, without a call that says so
-    allocates   // memory of the device, as its name tells; what the framework has of it needs no call
+    allocates,  // memory of the device, as its name tells; what the framework has of it needs no call
+    messages,   // to other processes: a call of MPI
+    untold      // no profile of the framework reaches here: what it was in is not known
 };
-constexpr HostInside kLastInside = HostInside::allocates;
+constexpr HostInside kLastInside = HostInside::untold;
 
 // What a sample of its Python says of a thread, beside the line that it was in. Of several the first counts.
 enum class PythonDoes : uint8_t {

@@ -54,6 +54,20 @@ std::string_view blocked_on_in(std::string_view function) {
     return {};
 }
 
+// Of --trace=mpi: by what the calls do; of each kind its own table.
+void read_messages(const Database& base, const WriterOfThread& writer) {
+    for (const char* table :
+         {"MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS"}) {
+        NsysTable rows(base, table, {"start", "end", "globalTid"});
+        while (rows.step()) {
+            if (!rows.maybe(1) || !rows.maybe(2)) continue;
+            if (TraceWriter* const to = writer(rows.number(2)))
+                to->inside(HostInside::messages, rows.number(0), rows.number(1) - rows.number(0),
+                           rows.number(2) & kThreadMask);
+        }
+    }
+}
+
 void read_os_calls(const Database& base, const WriterOfThread& writer) {
     NsysTable rows(base, "OSRT_API", {"start", "end", "globalTid", "#nameId"});
     while (rows.step()) {

@@ -1,6 +1,6 @@
-// What the threads that call CUDA did between their calls, as Nsight Systems recorded it: the operating
-// system's functions that they were blocked in (OSRT_API), and when they had no processor (SCHED_EVENTS). One
-// thread.
+// What the threads that call CUDA did between their calls, as Nsight Systems recorded it: calls of MPI, the
+// operating system's functions that they were blocked in (OSRT_API), and when they had no processor
+// (SCHED_EVENTS). One thread.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,7 @@ namespace gpushim::analysis {
 // Of a thread's serialised number; null: not wanted.
 using WriterOfThread = std::function<TraceWriter*(int64_t global_tid)>;
 
+void read_messages(const Database& base, const WriterOfThread& writer);
 void read_os_calls(const Database& base, const WriterOfThread& writer);
 void read_scheduling(const Database& base, const WriterOfThread& writer);
 

@@ -34,13 +34,9 @@ void extend(SpanOfThread& spans, int64_t thread, Interval by) {
                      std::max(found->second.end_ns, by.end_ns)};
 }
 
-bool tell_throughout(const SpanOfThread& operators, const SpanOfThread& calls, int64_t thread) {
-    constexpr int64_t kPart = 20;
-    const auto told = operators.find(thread), called = calls.find(thread);
-    if (told == operators.end() || called == calls.end()) return false;
-    const int64_t untold_ns = std::max<int64_t>(told->second.start_ns - called->second.start_ns, 0) +
-                              std::max<int64_t>(called->second.end_ns - told->second.end_ns, 0);
-    return untold_ns <= called->second.length_ns() / kPart;
+std::pair<Interval, Interval> untold_around(const Interval& operators, const Interval& calls) {
+    return {{std::min(calls.start_ns, operators.start_ns - 1), operators.start_ns},
+            {operators.end_ns, std::max(calls.end_ns, operators.end_ns + 1)}};
 }
 
 }  // namespace gpushim::analysis

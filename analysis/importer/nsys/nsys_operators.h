@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "../../interval/interval.h"
 
@@ -23,9 +24,8 @@ using SpanOfThread = std::map<int64_t, Interval>;
 
 void extend(SpanOfThread& spans, int64_t thread, Interval by);
 
-// Operators tell what a thread was in only where they are told from its first call to its last, but for a
-// twentieth of that: a program may ask for them in a part of its run, and else be in others that are not
-// told.
-bool tell_throughout(const SpanOfThread& operators, const SpanOfThread& calls, int64_t thread);
+// What lies before a thread's first operator and behind its last, as far as its calls go, 1 ns at least: a
+// program may ask for them in a part of its run, and else be in others that are not told.
+std::pair<Interval, Interval> untold_around(const Interval& operators, const Interval& calls);
 
 }  // namespace gpushim::analysis

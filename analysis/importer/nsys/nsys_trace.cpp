@@ -81,6 +81,7 @@ class NsysImport {
     void read_sets_and_graphs();
     void find_operators();
     void take_operator(TraceWriter& to, const NsysOperator& is, const NsysTable& rows);
+    void say_untold();
     void read_ranges();
     void read_host();
     void read_thread_names();
@@ -247,9 +248,18 @@ void NsysImport::take_operator(TraceWriter& to, const NsysOperator& is, const Ns
     const int64_t duration_ns = std::max<int64_t>(rows.number(1) - start_ns, 0);
     to.within(is.name, is.is_backward ? ImportedOperator::backward : ImportedOperator::plain, start_ns,
               duration_ns, thread & kIdMask, is.sequence);
-    if (tell_throughout(operators_, calls_, thread))
-        to.inside(inside_of(is.name).value_or(HostInside::framework), start_ns, duration_ns,
-                  thread & kIdMask);
+    to.inside(inside_of(is.name).value_or(HostInside::framework), start_ns, duration_ns, thread & kIdMask);
+}
+
+void NsysImport::say_untold() {
+    for (const auto& [thread, operators] : operators_) {
+        const auto calls = calls_.find(thread);
+        TraceWriter* const to = writer(process_of(thread));
+        if (to == nullptr || calls == calls_.end()) continue;
+        const auto [before, behind] = untold_around(operators, calls->second);
+        for (const Interval& untold : {before, behind})
+            to->inside(HostInside::untold, untold.start_ns, untold.length_ns(), thread & kIdMask);
+    }
 }
 
 // What has no end lies open when the recording ended.
@@ -274,12 +284,14 @@ void NsysImport::read_ranges() {
                   : type == kStartEnd ? ImportedRange::free
                                       : ImportedRange::nested);
     }
+    say_untold();
 }
 
 void NsysImport::read_host() {
     const WriterOfThread writer_of = [this](int64_t thread) {
         return calls_.contains(thread) ? writer(process_of(thread)) : nullptr;
     };
+    read_messages(base_, writer_of);
     read_os_calls(base_, writer_of);
     read_scheduling(base_, writer_of);
 }

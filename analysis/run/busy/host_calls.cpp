@@ -40,7 +40,10 @@ std::optional<What> what_inside(const Call& call) {
             return What::told_wait;
         case HostInside::allocates:
             return What::alloc_or_load;
+        case HostInside::messages:
+            return What::comm;
         case HostInside::sampled:
+        case HostInside::untold:
             break;
     }
     return {};
@@ -104,6 +107,8 @@ void HostCalls::take(const Call& call) {
         line_of(call.thread_id).add(gap);
     } else if (const auto inside = what_inside(call)) {
         line_of(call.thread_id).add(HostCall{*inside, call.enter_ns, call.exit_ns, kNoGpu});
+    } else if (call.kind == CallKind::inside && call.detail == static_cast<int64_t>(HostInside::untold)) {
+        line_of(call.thread_id).add_untold(call.enter_ns);
     } else if (call.kind == CallKind::inside) {
         const auto stack = facts_.python.of_frame.find(call.target_id);
         if (stack != facts_.python.of_frame.end())

@@ -148,9 +148,10 @@ class TorchPart : public PartByCall<TorchPart> {
 
     void add_inside(const Call& call) {
         const auto inside = static_cast<HostInside>(call.detail);
-        if (inside == HostInside::python || inside == HostInside::sampled || inside == HostInside::waits)
-            return;  // that tool counts no frames
         const bool loads = inside == HostInside::input;
+        const bool runs = inside == HostInside::framework || inside == HostInside::optimizer ||
+                          inside == HostInside::allocates;
+        if (!loads && !runs) return;  // that tool counts no frames
         add(kInside, loads ? TorchRole::data_loader : TorchRole::cpu_exec, {call.enter_ns, call.exit_ns});
     }
 

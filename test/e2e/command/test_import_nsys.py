@@ -107,7 +107,7 @@ class Nsys(importing.Import):
         self.assertEqual(self.rows("SELECT operator, pass, kernels FROM operator_kernel", run),
                          [("aten::mm", "forward", 30)])
         idle = dict(self.rows(self.IDLE, run))
-        self.assertNotIn("host_unknown", idle)
+        self.assertEqual(idle["host_unknown"], 815_000)  # before the first of them
         self.assertAlmostEqual(idle["framework"], 29 * 985_000, delta=29 * 30_000)
         self.assertAlmostEqual(idle["python"], 29 * 800_000, delta=29 * 30_000)
 
@@ -117,7 +117,20 @@ class Nsys(importing.Import):
                                    run), [("aten::mm", 20)])
         idle = dict(self.rows(self.IDLE, run))
         self.assertNotIn("callback", idle)
-        self.assertGreater(idle["host_unknown"], 29 * 1_500_000)
+        self.assertAlmostEqual(idle["framework"], 20 * 985_000, delta=20 * 30_000)
+        self.assertAlmostEqual(idle["host_unknown"], 9 * 1_785_000 + 2 * 815_000, delta=29 * 30_000)
+
+    def test_a_call_long_before_the_operators_leaves_them_told(self):
+        run = self.imported(nsys_made.operators(self.folder / "a.sqlite", allocates_at=1_000), source="nsys")
+        idle = dict(self.rows(self.IDLE, run))
+        self.assertNotIn("callback", idle)
+        self.assertAlmostEqual(idle["host_unknown"], 9_800_000, delta=30_000)  # between the two
+        self.assertAlmostEqual(idle["framework"], 29 * 985_000, delta=29 * 30_000)
+
+    def test_calls_of_mpi_are_what_the_host_did(self):
+        run = self.imported(nsys_made.messages(self.folder / "a.sqlite"), source="nsys")
+        idle = dict(self.rows(self.IDLE, run))
+        self.assertAlmostEqual(idle["comm_host"], 29 * 1_000_000 + 14 * 500_000, delta=29 * 5_000)
 
     def test_what_was_launched_before_the_recording_was_in_the_queue(self):
         """Of a recording that begins late the first kernels have no calls: what the host did is no reason why

@@ -48,6 +48,10 @@ CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
 CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, id INTEGER, name TEXT, uuid TEXT, totalMemory INTEGER,
   smCount INTEGER, computeMajor INTEGER, computeMinor INTEGER);
 CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER, uuid TEXT);
+CREATE TABLE MPI_P2P_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, size INTEGER,
+  tag INTEGER, remoteRank INTEGER);
+CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER,
+  size INTEGER, recvSize INTEGER, rootRank INTEGER);
 CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER);
 CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);
 CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT);
@@ -192,11 +196,38 @@ def with_rows(path, *rows):
     return path
 
 
-def operators(path, until=30):
+def messages(path):
+    """A solver: a kernel of 200 us every 2 ms; in between a receive of 1 ms, after every second one an
+    all-reduce of 0.5 ms. A thread without CUDA is in MPI all the time."""
+    export = Export(path, NEW)
+    tid, other, process = global_pid(7) | 8, global_pid(7) | 9, global_pid(7)
+    for i in range(30):
+        at = 10_000_000 + i * 2_000_000
+        export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at, end=at + 10_000, globalTid=tid,
+                   correlationId=i + 1, nameId=export.text("cudaLaunchKernel_v7000"), returnValue=0)
+        export.add("CUPTI_ACTIVITY_KIND_KERNEL", start=at + 15_000, end=at + 215_000, deviceId=0, contextId=1,
+                   streamId=7, correlationId=i + 1, globalPid=process, demangledName=export.text("stencil"),
+                   shortName=export.text("stencil"))
+        export.add("MPI_P2P_EVENTS", start=at + 300_000, end=at + 1_300_000, globalTid=tid,
+                   textId=export.text("MPI_Recv"), size=4096)
+        if i % 2:
+            export.add("MPI_COLLECTIVES_EVENTS", start=at + 1_400_000, end=at + 1_900_000, globalTid=tid,
+                       textId=export.text("MPI_Allreduce"), size=8)
+        export.add("MPI_P2P_EVENTS", start=at, end=at + 2_000_000, globalTid=other,
+                   textId=export.text("MPI_Probe"))
+    export.add("PROCESSES", globalPid=process, pid=7, name="solver")
+    export.close()
+    return path
+
+
+def operators(path, until=30, allocates_at=None):
     """A thread that launches every 2 ms, each time from an operator of PyTorch under emit_nvtx that is open
-    for 1.2 ms around the launch; only the first `until` of 30 are told."""
+    for 1.2 ms around the launch; only the first `until` of 30 are told. It allocates once, if asked for."""
     export = Export(path, NEW)
     tid, process = global_pid(7) | 8, global_pid(7)
+    if allocates_at is not None:
+        export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=allocates_at, end=allocates_at + 10_000, globalTid=tid,
+                   correlationId=100, nameId=export.text("cudaMalloc_v3020"), returnValue=0)
     for i in range(30):
         at = 10_000_000 + i * 2_000_000
         export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at, end=at + 10_000, globalTid=tid,

@@ -162,14 +162,14 @@ TEST_CASE("a line that forgets stays small and says the same of what is left", "
 //  launch                                 12══14
 TEST_CASE("what the framework told counts behind calls, but for its loader", "[idle][host_line]") {
     HostLine line;
-    CHECK_FALSE(line.is_told());
+    CHECK_FALSE(line.is_told_at(20));
     line.add(HostCall{What::loading, 0, 8});
     line.add(HostCall{What::sync, 3, 5});
     line.add(HostCall{What::dispatching, 10, 18});
     line.add(HostCall{What::launch, 12, 14, 0});
     line.add(HostCall{What::python, 18, 20});
     CHECK(drawn(line, 0, 21) == "IIIIIIII??DDLLDDDDpp?");
-    CHECK(line.is_told());
+    CHECK(line.is_told_at(20));
     CHECK(line.is_loading_told());
 }
 

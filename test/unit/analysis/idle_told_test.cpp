@@ -56,6 +56,18 @@ TEST_CASE("on the way to the next operator for long, the host does something els
     CHECK(untold.pieces() == Pieces{is(Cause::host_unknown, 100, 1095)});
 }
 
+//  thread     untold  1500|  ┌op┐2000 ─── in nothing ─── N4000
+TEST_CASE("where the framework is known to tell nothing, it is not known", "[idle][idle_told]") {
+    Scene scene;
+    scene.line().add_untold(30 * kUs);
+    scene.launch(10, 14).call(What::dispatching, 1500, 2000).launch(4000, 4004);
+    CHECK(scene.gap_before(20, 4005, 4000, 4004).pieces() == Pieces{is(Cause::host_unknown, 20, 1505),
+                                                                    is(Cause::framework, 1505, 2005),
+                                                                    is(Cause::callback, 2005, 4005)});
+    scene.line().add_untold(2000 * kUs);
+    CHECK(scene.pieces().back() == is(Cause::host_unknown, 2005, 4005));
+}
+
 //  thread  ┌op┐90 ──── in nothing, 1.9 ms ────┌op  ┌H2D┐  ┐
 TEST_CASE("in nothing before the input copy is loading, where no loader tells", "[idle][idle_told]") {
     Scene scene;

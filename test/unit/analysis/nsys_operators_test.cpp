@@ -22,19 +22,12 @@ TEST_CASE("a range that ends with an operator's numbers is an operator", "[nsys]
         CHECK_FALSE(operator_in(own));
 }
 
-//  calls      0|──────────────────|100        operators from 2 to 97 tell throughout, from 2 to 94 they do
-//  not
-TEST_CASE("operators of a part of the calls do not tell what a thread was in", "[nsys]") {
-    SpanOfThread calls, operators;
-    extend(calls, 1, {40, 100});
-    extend(calls, 1, {0, 10});
-    CHECK_FALSE(tell_throughout(operators, calls, 1));
-    extend(operators, 1, {2, 94});
-    CHECK_FALSE(tell_throughout(operators, calls, 1));
-    extend(operators, 1, {5, 97});
-    CHECK(tell_throughout(operators, calls, 1));
-    extend(operators, 2, {0, 100});
-    CHECK_FALSE(tell_throughout(operators, calls, 2));  // it calls nothing
+//  calls      0|──────────────────|100
+//  operators       |20──────80|
+TEST_CASE("outside of its operators nothing is told of a thread", "[nsys]") {
+    using Both = std::pair<Interval, Interval>;
+    CHECK(untold_around({20, 80}, {0, 100}) == Both{{0, 20}, {80, 100}});
+    CHECK(untold_around({-5, 120}, {0, 100}) == Both{{-6, -5}, {120, 121}});
 }
 
 }  // namespace nsys_operators_test
