@@ -66,9 +66,8 @@ def profile_of(name, steps, fixed):
 
 def record_profile(profile, folder):
     with tempfile.TemporaryDirectory() as made:
-        file = pathlib.Path(made, "profile.json")
-        file.write_text(profile.text(), encoding="utf-8")
-        run([part("gpushim"), "import", "kineto", file, "-o", f"{made}/run.db", "--keep-traces", folder])
+        tool, file = profile.write(made)
+        run([part("gpushim"), "import", tool, file, "-o", f"{made}/run.db", "--keep-traces", folder])
 
 
 def record(name, folder, fixed=False):

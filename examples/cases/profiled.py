@@ -2,6 +2,7 @@
 operators and the Python between them. Lengths in ns. The GPU runs a kernel as soon as it is launched, or
 when the one before it is over."""
 import json
+import pathlib
 
 PROCESS, THREAD, STREAM = 4711, 4712, 7
 LATENCY_NS, LAUNCH_NS = 5_000, 4_000
@@ -53,3 +54,9 @@ class Profile:
         gpu = {"id": 0, "name": "Made GPU", "totalGlobalMem": 1 << 34, "numSms": 132, "computeMajor": 9,
                "computeMinor": 0}
         return json.dumps({"schemaVersion": 1, "deviceProperties": [gpu], "traceEvents": self.events})
+
+    def write(self, folder):
+        """Whose format it is, and the file."""
+        file = pathlib.Path(folder, "profile.json")
+        file.write_text(self.text(), encoding="utf-8")
+        return "kineto", file

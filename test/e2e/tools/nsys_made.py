@@ -226,8 +226,8 @@ def operators(path, until=30, allocates_at=None):
     export = Export(path, NEW)
     tid, process = global_pid(7) | 8, global_pid(7)
     if allocates_at is not None:
-        export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=allocates_at, end=allocates_at + 10_000, globalTid=tid,
-                   correlationId=100, nameId=export.text("cudaMalloc_v3020"), returnValue=0)
+        export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=allocates_at, end=allocates_at + 10_000,
+                   globalTid=tid, correlationId=100, nameId=export.text("cudaMalloc_v3020"), returnValue=0)
     for i in range(30):
         at = 10_000_000 + i * 2_000_000
         export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at, end=at + 10_000, globalTid=tid,

@@ -1,0 +1,41 @@
+// The GPU waits while the host is in calls of NCCL or MPI: it exchanges messages, waits for others in that,
+// or makes communicators. Transfers of the GPU itself are exposed_communication.
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis::rule_host_communication {
+
+namespace {
+
+constexpr Causes kCauses = {"comm_host"};
+
+constexpr Heading kAtStart = {"start-up", "Communicators made",
+                              "the GPU waits while the host is in calls of NCCL or MPI",
+                              "communicators made before what is recorded, and kept"};
+
+std::optional<Finding> look(const Situation& run) {
+    const double idle_ns = run.what_if().idle_ns(kCauses);
+    if (idle_ns <= 0) return {};
+    Finding found;
+    found.title = "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() +
+                  " while the host is in calls of NCCL or MPI";
+    const bool may_be_start = run.may_be_start(kCauses);
+    if (may_be_start) found.heading = &kAtStart;
+    found.try_it =
+        may_be_start ? run.advice({"host_communication.start"}) : run.advice({"host_communication"});
+    // Only what other work is there for can run behind it, and a rank that is late stays late.
+    found.gain = {0, run.what_if().without(kCauses, WhatIf::Left::kKernelGap).high_ns};
+    found.confidence = 0.6;
+    found.where = run.seen_in(kCauses);
+    found.evidence = run.gaps_of(kCauses);
+    return found;
+}
+
+constexpr Heading kHeading = {"communication-bound", "The host exchanges messages",
+                              "the GPU waits while the host is in calls of NCCL or MPI",
+                              "messages while the GPU works"};
+const RuleRegistration kRegistration({"host_communication", Scope::kOneGpu, look, kHeading});
+
+}  // namespace
+
+}  // namespace gpushim::analysis::rule_host_communication
