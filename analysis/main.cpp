@@ -10,6 +10,7 @@
 #include "failure.h"
 #include "process/library.h"
 #include "process/write_signals.h"
+#include "sqlite/small_memory.h"
 #include "terminal/answer.h"
 #include "terminal/stderr_line.h"
 
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
     using namespace gpushim::analysis;
     ignore_write_signals();
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);  // or every allocation takes a lock to be counted
+    give_sqlite_small_memory();
     if (argc == 2 && argv[1] == kProbe) return kFine;
     take_closed_ones();
     begin_answer();
