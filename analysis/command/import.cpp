@@ -1,7 +1,12 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "../advice/advise.h"
 #include "../failure.h"
@@ -9,6 +14,7 @@
 #include "../importer/nsys/nsys_trace.h"
 #include "../importer/trace_rank.h"
 #include "../importer/xplane/xplane_trace.h"
+#include "../parallel/in_parallel.h"
 #include "../process/temporary.h"
 #include "../run/analyze.h"
 #include "../terminal/progress.h"
@@ -59,30 +65,50 @@ struct Imported {
     bool is_whole = true;
 };
 
-// A file that cannot be read is named, and the others are taken.
-Imported import_files(const Source& source, std::span<const std::string> files, const fs::path& folder) {
-    Imported all;
-    std::vector<std::string> left_out;
+// What came of a file: it could be read, or why not.
+struct Outcome {
+    ImportedFile made;
+    std::string why_not;
+};
+
+// Each takes up to 120 MB.
+constexpr size_t kMostAtOnce = 8;
+
+std::vector<Outcome> read_files(const Source& source, std::span<const std::string> files,
+                                const fs::path& folder) {
     const bool numbers_count = are_numbered(files);
-    for (size_t i = 0; i < files.size(); ++i) {
-        const std::string& file = files[i];
+    const std::string what =
+        files.size() == 1 ? fs::path(files[0]).filename().string() : std::to_string(files.size()) + " files";
+    const Progress importing("importing " + what, Progress::Unit::bytes);
+    std::vector<Outcome> outcomes(files.size());
+    const size_t processors = std::max(1U, std::thread::hardware_concurrency());
+    in_parallel(files.size(), std::min(processors, kMostAtOnce), [&](size_t i) {
         try {
-            const std::string name = fs::path(file).filename().string();
-            const std::string what = files.size() > 1 ? nth_of("file", i, files.size()) + ", " + name : name;
-            const Progress importing("importing " + what, Progress::Unit::bytes);
-            ImportedFile made = source.import(file, place_of(folder, file, all.traces.size()), numbers_count);
-            for (const fs::path& trace : made.traces) {
-                all.traces.push_back(trace.string());
-                all.of_trace[trace.string()] = file;
-            }
-            if (made.note.empty()) continue;
-            stderr_line(made.note);
-            all.is_whole = false;
+            outcomes[i].made = source.import(files[i], place_of(folder, files[i], i), numbers_count);
         } catch (const Unwritable&) {
             throw;
         } catch (const Failure& failure) {
-            left_out.emplace_back(failure.what());
+            outcomes[i].why_not = failure.what();
         }
+    });
+    return outcomes;
+}
+
+// A file that cannot be read is named, and the others are taken.
+Imported import_files(const Source& source, std::span<const std::string> files, const fs::path& folder) {
+    const std::vector<Outcome> outcomes = read_files(source, files, folder);
+    Imported all;
+    std::vector<std::string> left_out;
+    for (size_t i = 0; i < files.size(); ++i) {
+        const auto& [made, why_not] = outcomes[i];
+        if (!why_not.empty()) left_out.push_back(why_not);
+        for (const fs::path& trace : made.traces) {
+            all.traces.push_back(trace.string());
+            all.of_trace[trace.string()] = files[i];
+        }
+        if (made.note.empty()) continue;
+        stderr_line(made.note);
+        all.is_whole = false;
     }
     tell_few("left out ", left_out);
     all.is_whole = all.is_whole && left_out.empty();

@@ -1,13 +1,29 @@
 """gpushim import kineto: the run that is made says what the trace says."""
+import errno
 import json
+import os
+import pathlib
 import shutil
 import sqlite3
 import subprocess
+import time
 import unittest
 
 import cli
 import importing
 import kineto_made
+
+
+def opened_by_reader(fifo, seconds=60):
+    """For writing, as soon as somebody reads it."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return os.fdopen(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK), "wb")
+        except OSError as why:
+            if why.errno != errno.ENXIO or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
 
 
 class Kineto(importing.Import):
@@ -29,6 +45,28 @@ class Kineto(importing.Import):
             trace.call("cudaMalloc", at + 520_000, 5_000)
             trace.call("cudaFuncGetAttributes", at + 540_000, 1_000)
         return trace
+
+    def test_files_are_read_at_once_and_stand_in_their_order(self):
+        """The first one does not end before the second one was read."""
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one processor: files are read one after the other")
+        files = [self.folder / name for name in ("a.json", "b.json")]
+        for file in files:
+            os.mkfifo(file)
+        begun = subprocess.Popen([cli.GPUSHIM, "import", "kineto", *files, "-o", self.folder / "run.db"])
+        self.addCleanup(begun.kill)
+        texts = [kineto_made.made(seed, 3).text().encode() for seed in (1, 2)]
+        with opened_by_reader(files[0]) as first:
+            with opened_by_reader(files[1]) as second:
+                os.set_blocking(second.fileno(), True)
+                second.write(texts[1])
+            os.set_blocking(first.fileno(), True)
+            first.write(texts[0])
+        self.assertEqual(begun.wait(timeout=60), 0)
+        run = sqlite3.connect(self.folder / "run.db")
+        self.addCleanup(run.close)
+        self.assertEqual([pathlib.Path(file).name for file, in self.rows(
+            "SELECT file FROM rank ORDER BY rank_id", run)], ["a.json", "b.json"])
 
     def test_no_process_has_left_anything_of_another_tools_trace(self):
         alone = self.folder / "gpushim"  # without the library, which recovers

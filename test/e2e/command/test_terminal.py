@@ -86,7 +86,7 @@ class Slow(cli.Case):
         self.json = NO_TRACE
         good = kineto_made.made(2, 2).write(self.folder / "good.json.gz")
         with self.importing(good, columns=400) as begun:
-            begun.wait_for("importing file 1 of 2, slow.json: ")
+            begun.wait_for("importing 2 files: ")
             self.feed_the_rest()
         self.assertEqual(begun.end(), 3)
         self.assertEqual(len(begun.lines()), 1, begun.lines())
