@@ -6,8 +6,11 @@
 #include "../advice/work.h"
 #include "../text/units.h"
 #include "../to_int64.h"
+#include "repeated.h"
 
-namespace gpushim::analysis::rule_repeated_copies {
+namespace gpushim::analysis {
+
+namespace rule_repeated_copies {
 
 namespace {
 
@@ -51,7 +54,7 @@ double of_kind_ns(const Situation& run, const std::string& kind) {
 std::optional<Finding> look(const Situation& run) {
     const Work copies = copies_where(run, kBesidesTheBatch);
     const Work all = copies_where(run, "c.kind <> 'p2p'");
-    if (copies.count < kFew) return {};
+    if (!copies_come_back(run)) return {};
     std::map<int64_t, Gain> less;
     double most_ns = 0;
     const auto of = [](const Work& work, int64_t gpu) {
@@ -82,4 +85,11 @@ const RuleRegistration kRegistration({"repeated_copies", Scope::kInput, look, kH
 
 }  // namespace
 
-}  // namespace gpushim::analysis::rule_repeated_copies
+}  // namespace rule_repeated_copies
+
+bool copies_come_back(const Situation& run) {
+    using namespace rule_repeated_copies;
+    return copies_where(run, kBesidesTheBatch).count >= kFew;
+}
+
+}  // namespace gpushim::analysis

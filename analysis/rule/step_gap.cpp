@@ -2,12 +2,12 @@
 // every step or in every n-th, and the GPU waits for it.
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "../advice/contention.h"
 #include "../advice/rule.h"
+#include "../advice/some_steps.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis::rule_step_gap {
@@ -15,34 +15,12 @@ namespace gpushim::analysis::rule_step_gap {
 namespace {
 
 constexpr Causes kHost = {"callback", "host_cpu", "host_blocked", "host_unknown"};
-constexpr double kRare = 0.5;  // of the steps; where fewer have such a gap, they are named
 
 // Of steps in which no code is loaded: what the host did, unless that is a wait's (see reads_every_step); and
 // the one gap between launches.
 double other_ns(const GpuInStep& gpu, bool reads, double usual_drained_ns) {
     const double of_waits_ns = std::min(gpu.drained_ns(kHost), kUnusual * usual_drained_ns);
     return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) + gpu.pause_ns();
-}
-
-// How many steps have most of it, and which has the longest.
-struct Where {
-    int64_t steps = 0, all = 0, number = 0;
-    double longest_ns = 0;
-};
-
-Where where_of(std::vector<std::pair<double, int64_t>> gaps) {
-    constexpr double kMost = 0.75;  // of the time
-    std::stable_sort(gaps.begin(), gaps.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    Where where;
-    where.all = static_cast<int64_t>(gaps.size());
-    if (gaps.empty()) return where;
-    std::tie(where.longest_ns, where.number) = gaps.front();
-    double sum_ns = 0, so_far_ns = 0;
-    for (const auto& [ns, number] : gaps) sum_ns += ns;
-    while (where.steps < where.all && so_far_ns < kMost * sum_ns)
-        so_far_ns += gaps[static_cast<size_t>(where.steps++)].first;
-    return where;
 }
 
 constexpr double kMostly = 0.5;  // of what the host did
@@ -58,7 +36,7 @@ constexpr Heading kBeforeBatch = {"host-bound", "Long waits before some batches"
 struct Pauses {
     Gain gain;
     double all_ns = 0, before_batch_ns = 0;
-    Where where;
+    SomeSteps where;
 };
 
 Pauses pauses_of(const Situation& run) {
@@ -81,7 +59,7 @@ Pauses pauses_of(const Situation& run) {
     pauses.gain = without_contention(run, kHost, pauses.gain);
     std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
     for (const auto& [number, ns] : longest) gaps.emplace_back(ns, number);
-    pauses.where = where_of(std::move(gaps));
+    pauses.where = some_steps(std::move(gaps));
     return pauses;
 }
 
@@ -124,13 +102,8 @@ std::optional<Finding> look(const Situation& run) {
         say_before_batch(run, gain, found);
     else
         say_other(run, gain, found);
-    const Where& where = pauses.where;
-    found.in_some_steps =
-        run.has_steps() && static_cast<double>(where.steps) < kRare * static_cast<double>(where.all);
-    if (found.in_some_steps)
-        found.title += ", most of it in " + count_text(where.steps) + " of " + count_text(where.all) +
-                       " steps; the longest, " + duration_text(where.longest_ns) + ", in step " +
-                       count_text(where.number);
+    found.in_some_steps = run.has_steps() && pauses.where.is_some();
+    if (found.in_some_steps) found.title += pauses.where.text();
     found.confidence = 0.7;
     found.yields = true;  // what else the host did does not say why
     found.evidence = run.gaps_of(
