@@ -90,27 +90,31 @@ class Writer {
             run_.add("odd_operation", {gpu.gpu_id, sweep.activity().invalid(), sweep.early()});
     }
     void together(const UnionByStep& any) {
+        ManyRows table(run_, "together");
         for (const auto& [step, together] : together_) {
             const auto found = any.find(step);
             const int64_t union_ns = found != any.end() ? found->second : together.sum_ns;
-            run_.add("together", {facts_.rank_id, int64_t{step}, together.gpus, union_ns, together.sum_ns,
-                                  together.longest_ns});
+            table.add({facts_.rank_id, int64_t{step}, together.gpus, union_ns, together.sum_ns,
+                       together.longest_ns});
         }
+        table.end();
     }
 
   private:
     void activity(std::vector<ActivityRow> rows) {
+        ManyRows table(run_, "activity");
         merge(
             rows, [](const ActivityRow& row) { return std::pair(row.step, row.classes); },
             [](ActivityRow& row, const ActivityRow& other) { row.ns += other.ns; });
         for (const ActivityRow& row : rows) {
-            run_.add("activity", {gpu_->gpu_id, int64_t{row.step}, int64_t{row.classes}, row.ns});
+            table.add({gpu_->gpu_id, int64_t{row.step}, int64_t{row.classes}, row.ns});
             Window& window = windows_[row.step];
             window.ns += row.ns;
             if (row.classes == 0) window.idle_ns += row.ns;
             if ((row.classes & kPeerWaitBit) != 0 && (row.classes & kComputeBits) == 0)
                 window.peer_wait_ns += row.ns;
         }
+        table.end();
         for (const auto& [step, window] : windows_) {
             Together& together = together_[step];
             const int64_t busy_ns = window.ns - window.idle_ns;
@@ -120,6 +124,7 @@ class Writer {
         }
     }
     void gaps(std::vector<GapRow> rows) {
+        ManyRows table(run_, "gap");
         merge(
             rows,
             [&](const GapRow& row) {
@@ -130,10 +135,10 @@ class Writer {
         std::map<int32_t, int64_t> caused_ns;
         for (const GapRow& row : rows) {
             caused_ns[row.step] += row.ns;
-            run_.add("gap",
-                     {gpu_->gpu_id, int64_t{row.step}, std::string(name_of(row.cause)), name(row.blocked_on),
-                      row.ns, row.pieces, row.longest_ns, row.longest_from_ns, row.drained_ns});
+            table.add({gpu_->gpu_id, int64_t{row.step}, std::string(name_of(row.cause)), name(row.blocked_on),
+                       row.ns, row.pieces, row.longest_ns, row.longest_from_ns, row.drained_ns});
         }
+        table.end();
         for (const auto& [step, window] : windows_)
             if (caused_ns[step] != window.idle_ns) refuse(step, caused_ns[step], window.idle_ns);
         if (caused_ns.size() != windows_.size()) refuse(caused_ns.rbegin()->first, 1, 0);
@@ -145,6 +150,7 @@ class Writer {
                                " ns, idle time is " + std::to_string(idle_ns) + " ns");
     }
     void figures(std::vector<StepFigures>& rows) {
+        ManyRows table(run_, "gpu_step");
         merge(
             rows, [](const StepFigures& row) { return row.step; },
             [](StepFigures& row, const StepFigures& other) { row += other; });
@@ -158,12 +164,12 @@ class Writer {
                 timed_ns.push_back(*length_ns);
                 whole_ns += window.ns;
             }
-            run_.add("gpu_step",
-                     {gpu_->gpu_id, int64_t{row.step}, window.ns, row.busy_low_ns, row.busy_high_ns,
-                      row.busy_likely_low_ns, row.busy_likely_high_ns, row.launches.operations,
-                      row.launches.timed, maybe(row.first_launch_ns), row.launches.api_ns,
-                      row.launches.between_ns, window.ns - window.peer_wait_ns});
+            table.add({gpu_->gpu_id, int64_t{row.step}, window.ns, row.busy_low_ns, row.busy_high_ns,
+                       row.busy_likely_low_ns, row.busy_likely_high_ns, row.launches.operations,
+                       row.launches.timed, maybe(row.first_launch_ns), row.launches.api_ns,
+                       row.launches.between_ns, window.ns - window.peer_wait_ns});
         }
+        table.end();
         // Spans tell more only if they hold much that no whole step does.
         const auto rest = windows_.find(kNoStep);
         const bool has_more = rest != windows_.end() &&

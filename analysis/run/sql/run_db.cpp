@@ -63,6 +63,14 @@ void RunDb::add(const char* table, std::initializer_list<Value> row) {
     made_.put_row(statement);
 }
 
+void RunDb::add_some(const char* table, size_t columns, std::span<const Value> rows) {
+    const std::lock_guard guard(lock_);
+    sqlite3_stmt* statement = made_.rows_of(table, columns, rows.size() / columns);
+    int parameter = 0;
+    for (const Value& value : rows) bind(statement, ++parameter, value);
+    made_.put_row(statement);
+}
+
 void RunDb::run_files(std::string_view folder) {
     for (size_t i = 0; i < kRunSqlFiles; ++i)
         if (std::string_view(kRunSql[i].name).starts_with(folder)) {

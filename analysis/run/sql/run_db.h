@@ -8,8 +8,10 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "../../sqlite/database.h"
 #include "../../sqlite/new_database.h"
@@ -31,6 +33,8 @@ class RunDb {
 
     // A row of that table, all its columns in order.
     void add(const char* table, std::initializer_list<Value> row);
+    // Some rows of so many columns, one behind the other.
+    void add_some(const char* table, size_t columns, std::span<const Value> rows);
     // What follows from what each rank has written, before what lies between ranks. Once.
     void end_ranks();
     // What follows from the rows; then their views can be read.
@@ -49,6 +53,30 @@ class RunDb {
     std::set<int64_t> ended_;  // turns, ahead of turn_
     int64_t turn_ = 0;
     bool ranks_ended_ = false, derived_ = false;
+};
+
+// Rows of one table, of which there are many: they reach it some at a time, which is a third less work for
+// each. Others read them behind `end`. One thread.
+class ManyRows {
+  public:
+    ManyRows(RunDb& run, const char* table) : run_(run), table_(table) {}
+
+    void add(std::initializer_list<Value> row) {
+        columns_ = row.size();
+        rows_.insert(rows_.end(), row);
+        if (rows_.size() >= kAtOnce * columns_) end();
+    }
+    void end() {
+        if (!rows_.empty()) run_.add_some(table_, columns_, rows_);
+        rows_.clear();
+    }
+
+  private:
+    static constexpr size_t kAtOnce = 16;
+    RunDb& run_;
+    const char* table_;
+    size_t columns_ = 0;
+    std::vector<Value> rows_;  // value by value
 };
 
 inline Value maybe(const std::optional<int64_t>& value) { return value ? Value(*value) : Value(nullptr); }
