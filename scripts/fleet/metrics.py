@@ -10,8 +10,8 @@ METRIC_COLUMNS = ("name", "scope", "id", "value", "unit", "kind", "definition", 
                   "timed_share", "clock_error_ns", "why")
 INTERVAL_COLUMNS = ("name", "scope", "id", "low", "high", "likely_low", "likely_high")
 # Views that metrics read and that are of all ranks together: they are asked again of a summary's tables.
-VIEWS = ("v_step_place", "v_token_place", "v_busiest_stream", "v_most_lost", "v_model_rate", "v_product_rate",
-         "v_gpu_energy", "v_unknown_energy")
+VIEWS = ("v_step_place", "v_step_length", "v_token_place", "v_busiest_stream", "v_most_lost", "v_model_rate",
+         "v_product_rate", "v_gpu_energy", "v_unknown_energy")
 NO_UNKNOWN = "(SELECT NULL AS gpu_id, NULL AS why)"
 
 

@@ -7,6 +7,7 @@
 
 #include "../../terminal/progress.h"
 #include "counted_steps.h"
+#include "step_lengths.h"
 
 namespace gpushim::analysis {
 
@@ -33,7 +34,7 @@ void bind(sqlite3_stmt* statement, int parameter, const Value& value) {
 }
 
 // What several metrics read, and what goes through all steps: computed once.
-constexpr const char* kReadByMetrics[] = {"v_step_place", "v_token_place", "v_model_rate", "v_product_rate"};
+constexpr const char* kReadByMetrics[] = {"v_token_place", "v_model_rate", "v_product_rate"};
 
 }  // namespace
 
@@ -89,11 +90,13 @@ CountedSteps RunDb::derive() {
     run_files("fill/");
     CountedSteps basis(raw());
     basis.stand_before_views(made_);
+    StepLengths(raw()).stand_before_view(made_);
     run_files("derive/");
     for (const char* view : kReadByMetrics)
         made_.run(std::string("CREATE TEMP TABLE ") + view + " AS SELECT * FROM main." + view);
     run_files("metric/");
     for (const char* view : kReadByMetrics) made_.run(std::string("DROP TABLE temp.") + view);
+    StepLengths::leave_to_view(made_);
     CountedSteps::leave_to_views(made_);
     derived_ = true;
     return basis;

@@ -9,6 +9,17 @@ SELECT c.rank_id, c.step, c.dur_ns,
   count(*) OVER () AS run_steps
 FROM v_counted_step c WHERE c.is_slice = 0;
 
+-- How long the step in the middle is, and one that 95 of 100 do not exceed: of each rank, and of the run
+-- (rank_id NULL).
+CREATE VIEW v_step_length AS
+SELECT p.rank_id, min(CASE WHEN p.place * 100 >= p.steps * 50 THEN p.dur_ns END) AS median_ns,
+  min(CASE WHEN p.place * 100 >= p.steps * 95 THEN p.dur_ns END) AS p95_ns
+FROM v_step_place p GROUP BY p.rank_id
+UNION ALL
+SELECT NULL, min(CASE WHEN p.run_place * 100 >= p.run_steps * 50 THEN p.dur_ns END),
+  min(CASE WHEN p.run_place * 100 >= p.run_steps * 95 THEN p.dur_ns END)
+FROM v_step_place p;
+
 -- Ranks whose host is ahead of the GPU: what most steps launch takes a GPU twice as long as these steps take,
 -- and as they launch at least half of what all do on average, it runs in others: those in which the host
 -- waits. Then the step in the middle is not how long a step takes; all of them together are. Collectives are

@@ -1,0 +1,54 @@
+#include "step_lengths.h"
+
+#include <algorithm>
+#include <string>
+
+#include "../../sqlite/new_database.h"
+#include "../../trace/work_bound.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+// The shortest that at least so many of 100 do not exceed; of some.
+int64_t percentile(std::vector<int64_t>& lengths_ns, size_t percent) {
+    const size_t place = (lengths_ns.size() * percent + 99) / 100;
+    const auto at = lengths_ns.begin() + static_cast<std::ptrdiff_t>(place - 1);
+    std::nth_element(lengths_ns.begin(), at, lengths_ns.end());
+    return *at;
+}
+
+StepLength length_of(std::vector<int64_t>& lengths_ns) {
+    return {percentile(lengths_ns, 50), percentile(lengths_ns, 95)};
+}
+
+std::string row_of(const std::string& rank_id, const StepLength& length) {
+    return "INSERT INTO temp.v_step_length VALUES (" + rank_id + ", " + std::to_string(length.median_ns) +
+           ", " + std::to_string(length.p95_ns) + ");";
+}
+
+}  // namespace
+
+StepLengths::StepLengths(sqlite3* run) {
+    std::map<int64_t, std::vector<int64_t>> lengths_ns;
+    std::vector<int64_t> all_ns;
+    Query steps(run, file_of(run), "SELECT rank_id, dur_ns FROM v_counted_step WHERE is_slice = 0");
+    while (steps.step()) {
+        all_ns.push_back(steps.number(1));
+        lengths_ns[steps.number(0)].push_back(steps.number(1));
+    }
+    for (auto& [rank_id, of_it_ns] : lengths_ns) of_rank_[rank_id] = length_of(of_it_ns);
+    if (!all_ns.empty()) of_run_ = length_of(all_ns);
+}
+
+void StepLengths::stand_before_view(const NewDatabase& run) const {
+    run.run("CREATE TEMP TABLE v_step_length AS SELECT * FROM main.v_step_length WHERE 0");
+    std::string rows =
+        of_run_ ? row_of("NULL", *of_run_) : "INSERT INTO temp.v_step_length VALUES (NULL, NULL, NULL)";
+    for (const auto& [rank_id, length] : of_rank_) rows += row_of(std::to_string(rank_id), length);
+    run.run(rows);
+}
+
+void StepLengths::leave_to_view(const NewDatabase& run) { run.run("DROP TABLE temp.v_step_length"); }
+
+}  // namespace gpushim::analysis

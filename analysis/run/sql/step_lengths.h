@@ -1,0 +1,32 @@
+// How long steps are, of each rank and of the run: what the view v_step_length says, by a selection instead
+// of two windows over all steps, which take ten times as long. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+struct sqlite3;
+
+namespace gpushim::analysis {
+
+class NewDatabase;
+
+struct StepLength {
+    int64_t median_ns, p95_ns;
+};
+
+class StepLengths {
+  public:
+    explicit StepLengths(sqlite3* run);
+    // A table that stands before the view of a run that is written, until it is taken away.
+    void stand_before_view(const NewDatabase& run) const;
+    static void leave_to_view(const NewDatabase& run);
+
+  private:
+    std::map<int64_t, StepLength> of_rank_;
+    std::optional<StepLength> of_run_;
+};
+
+}  // namespace gpushim::analysis
