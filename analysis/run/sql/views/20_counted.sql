@@ -42,9 +42,9 @@ recorded AS (
   FROM v_recorded_step s JOIN rank a ON a.rank_id = s.rank_id LEFT JOIN usual u ON u.rank_id = s.rank_id
   GROUP BY s.rank_id),
 late AS (
-  SELECT u.rank_id FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id JOIN rank r ON r.rank_id = u.rank_id
-  WHERE coalesce(r.called_ahead, 0) = 0 GROUP BY u.rank_id
-  HAVING max(g.step >= 0 AND g.operations = 0 AND g.busy_low_ns > 0) = 1),
+  SELECT r.rank_id FROM rank r WHERE coalesce(r.called_ahead, 0) = 0
+    AND EXISTS (SELECT 1 FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id
+      WHERE u.rank_id = r.rank_id AND g.step >= 0 AND g.operations = 0 AND g.busy_low_ns > 0)),
 worked AS (
   SELECT u.rank_id, min(count(DISTINCT iif(g.step >= 0, g.step, NULL)),
       total(iif(g.step < 0, g.busy_high_ns, 0)) * count(DISTINCT iif(g.step >= 0, g.step, NULL))
@@ -79,14 +79,14 @@ FROM gpu u JOIN v_counted_step c ON c.rank_id = u.rank_id
 WHERE u.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps) AND u.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)
 UNION ALL
 SELECT u.gpu_id, g.step, NULL AS number, 'spans' AS basis
-FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id
-WHERE (g.step < 0
+FROM gpu u CROSS JOIN gpu_step g  -- which GPUs is asked once of each, not once of each step
+WHERE g.gpu_id = u.gpu_id AND (g.step < 0
     OR EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = u.rank_id AND c.step = g.step)
     OR NOT EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = u.rank_id))
   AND u.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)
-  AND u.gpu_id NOT IN (SELECT t.gpu_id FROM gpu t JOIN v_counted_step c ON c.rank_id = t.rank_id
-                       JOIN gpu_step w ON w.gpu_id = t.gpu_id AND w.step = c.step
-                       WHERE t.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps))
+  AND (u.gpu_id IN (SELECT gpu_id FROM unlike_steps)
+    OR NOT EXISTS (SELECT 1 FROM v_counted_step c JOIN gpu_step w ON w.step = c.step
+                   WHERE c.rank_id = u.rank_id AND w.gpu_id = u.gpu_id))
   AND u.gpu_id NOT IN (SELECT t.gpu_id FROM gpu t JOIN (SELECT c.rank_id, min(c.begin_ns) AS begin_ns
                          FROM v_counted_step c WHERE c.is_slice = 0 GROUP BY c.rank_id) f
                          ON f.rank_id = t.rank_id WHERE f.begin_ns >= t.timed_until_ns);
