@@ -10,6 +10,7 @@
 
 #include "../../skew/stagger.h"
 #include "../../to_int64.h"
+#include "../busy/activity_sweep.h"
 #include "../collectives/collective_run.h"
 #include "../sql/run_db.h"
 #include "busy_union.h"
@@ -25,11 +26,20 @@ constexpr int64_t kMostUnions = 16;  // steps of which the traces are read again
 class GpuSteps {
   public:
     GpuSteps(const RunDb& run, const TraceFacts& facts, int64_t gpu_id, int32_t shift)
-        : facts_(facts), gpu_id_(gpu_id), shift_(shift), rows_(run.raw(), "run", kSql) {
+        : facts_(facts),
+          gpu_id_(gpu_id),
+          shift_(shift),
+          rows_(run.raw(), "run", kSteps),
+          activity_(run.raw(), "run", kActivity) {
         rows_.bind(1, gpu_id);
+        activity_.bind(1, gpu_id);
+        has_activity_ = activity_.step();
         next();
     }
-    void next() { has_row_ = rows_.step(); }
+    void next() {
+        has_row_ = rows_.step();
+        if (has_row_) add_activity();
+    }
     bool has_row() const { return has_row_; }
     int64_t step() const { return rows_.number(0) + shift_; }  // by the first trace's numbers
 
@@ -41,24 +51,35 @@ class GpuSteps {
         return rows_.is_null(1) ? std::nullopt : std::optional(span().begin_ns + rows_.number(1));
     }
     int64_t own_work_ns() const { return rows_.number(2); }
-    int64_t compute_ns() const { return rows_.number(3); }
-    int64_t idle_ns() const { return rows_.number(4); }
+    int64_t compute_ns() const { return compute_ns_; }
+    int64_t idle_ns() const { return idle_ns_; }
     int64_t own_step() const { return rows_.number(0); }
-    int64_t window_ns() const { return rows_.number(5); }
+    int64_t window_ns() const { return rows_.number(3); }
 
   private:
-    static constexpr const char* kSql =
-        "SELECT g.step, g.first_launch_ns, g.own_work_ns,"
-        " (SELECT coalesce(sum(a.ns), 0) FROM activity a"
-        "  WHERE a.gpu_id = g.gpu_id AND a.step = g.step AND a.classes & 257 > 0),"
-        " (SELECT coalesce(sum(a.ns), 0) FROM activity a"
-        "  WHERE a.gpu_id = g.gpu_id AND a.step = g.step AND a.classes = 0), g.window_ns"
-        " FROM gpu_step g WHERE g.gpu_id = ?1 AND g.step >= 0 ORDER BY g.step";
+    static constexpr const char* kSteps =
+        "SELECT step, first_launch_ns, own_work_ns, window_ns FROM gpu_step"
+        " WHERE gpu_id = ?1 AND step >= 0 ORDER BY step";
+    static constexpr const char* kActivity =
+        "SELECT step, classes, ns FROM activity WHERE gpu_id = ?1 AND step >= 0 ORDER BY step";
+
+    // Both tables are in order of the step: they are read side by side.
+    void add_activity() {
+        compute_ns_ = idle_ns_ = 0;
+        for (; has_activity_ && activity_.number(0) <= own_step(); has_activity_ = activity_.step()) {
+            if (activity_.number(0) < own_step()) continue;
+            const int64_t classes = activity_.number(1), ns = activity_.number(2);
+            if ((classes & kComputeBits) != 0) compute_ns_ += ns;
+            if (classes == 0) idle_ns_ += ns;
+        }
+    }
+
     const TraceFacts& facts_;
     int64_t gpu_id_;
     int32_t shift_;
-    Query rows_;
-    bool has_row_ = false;
+    Query rows_, activity_;
+    bool has_row_ = false, has_activity_ = false;
+    int64_t compute_ns_ = 0, idle_ns_ = 0;  // of the row's step
 };
 
 using Gpus = std::vector<std::unique_ptr<GpuSteps>>;
