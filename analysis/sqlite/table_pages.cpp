@@ -2,6 +2,10 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
 #include "../failure.h"
 
 namespace gpushim::analysis {
@@ -26,19 +30,15 @@ constexpr const char* kPlainTable =
     "  OR c.pk > 0 AND c.cid <> 0) AND NOT EXISTS"
     " (SELECT 1 FROM pragma_index_list(?1) i WHERE i.origin = 'pk')";
 
-// As read_varint, at once where it is one byte or lies wholly within.
-const uint8_t* read_near(const uint8_t* at, const uint8_t* end, uint64_t& value) {
-    constexpr std::ptrdiff_t kLongest = 9;
-    if (end - at < kLongest) return read_varint(at, end, value);
-    value = *at & 0x7f;
-    for (int i = 1; (*at++ & 0x80) != 0; ++i) {
-        if (i == kLongest - 1) {
-            value = value << 8 | *at++;
-            break;
-        }
-        value = value << 7 | (*at & 0x7f);
-    }
-    return at;
+constexpr uint64_t kGoesOn = 0x8080808080808080;  // a bit of each byte but the last
+
+// Of a number of so many bits, each eighth of which is none of it.
+uint64_t without_eighths(uint64_t bytes) {
+    bytes &= ~kGoesOn;
+    // Two of 7 bits become one of 14, two of these one of 28, and those the number.
+    bytes = (bytes & 0x007f007f007f007f) | (bytes & 0x7f007f007f007f00) >> 1;
+    bytes = (bytes & 0x00003fff00003fff) | (bytes & 0x3fff00003fff0000) >> 2;
+    return (bytes & 0x000000000fffffff) | (bytes & 0x0fffffff00000000) >> 4;
 }
 
 }  // namespace
@@ -156,13 +156,35 @@ void TablePages::visit_children(const uint8_t* page, const uint8_t* places, uint
     if (pages_at_once_ < kPagesAtOnce) hold(kPagesAtOnce);
 }
 
+// Keys follow each other: nearly all are as long as the one before, and where a row begins is known before
+// its key is.
+const uint8_t* TablePages::read_key(const uint8_t* at, const uint8_t* end, uint64_t& key) {
+    static_assert(std::endian::native == std::endian::little);
+    uint64_t bytes = 0;
+    if (end - at >= static_cast<std::ptrdiff_t>(sizeof bytes)) {
+        std::memcpy(&bytes, at, sizeof bytes);
+        const uint64_t whole = UINT64_MAX >> (64 - 8 * key_bytes_);
+        if ((bytes & kGoesOn & whole) == (kGoesOn & whole >> 8)) {
+            key = without_eighths(__builtin_bswap64(bytes) >> (64 - 8 * key_bytes_));
+            return at + key_bytes_;
+        }
+    }
+    const uint8_t* const behind = read_varint(at, end, key);
+    if (behind != nullptr) key_bytes_ = std::min<int64_t>(behind - at, sizeof bytes);
+    return behind;
+}
+
 void TablePages::read_cell(Record& record) {
     const uint8_t* const end = page_ + usable_bytes_;
     const uint32_t place = two_bytes(cell_places_ + size_t{2} * cell_++);
     if (place >= usable_bytes_) damaged();
     uint64_t bytes = 0, key = 0;
-    const uint8_t* at = read_near(page_ + place, end, bytes);
-    if (at != nullptr) at = read_near(at, end, key);
+    const uint8_t* at = page_ + place;
+    if (*at < 0x80)
+        bytes = *at++;
+    else
+        at = read_varint(at, end, bytes);
+    if (at != nullptr) at = read_key(at, end, key);
     // Longer ones go on elsewhere; ours are numbers and a word.
     if (at == nullptr || bytes > static_cast<uint64_t>(end - at)) damaged();
     record = {static_cast<int64_t>(key), at, at + bytes};

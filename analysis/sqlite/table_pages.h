@@ -55,6 +55,7 @@ class TablePages {
     void hold(uint32_t pages);  // at once, from now on
     bool next_leaf();
     void read_cell(Record& record);
+    const uint8_t* read_key(const uint8_t* at, const uint8_t* end, uint64_t& key);
     const uint8_t* load(uint32_t page);
     void visit_children(const uint8_t* page, const uint8_t* header, uint32_t cells);
 
@@ -69,6 +70,7 @@ class TablePages {
     uint64_t chunk_number_ = UINT64_MAX;
     const uint8_t *page_ = nullptr, *cell_places_ = nullptr;
     uint32_t cell_ = 0, cells_ = 0;
+    int64_t key_bytes_ = 1;  // of the last key
 };
 
 }  // namespace gpushim::analysis

@@ -85,6 +85,21 @@ TEST_CASE("rows of pages are those of a statement", "[number_rows]") {
     CHECK(all(std::move(rows), 3) == expected);
 }
 
+// One behind the other of the same length, longer ones, and negative ones, which are the longest.
+TEST_CASE("keys of every length are read", "[number_rows]") {
+    const File file(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER);"
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 63), near(j) AS"
+        " (VALUES (-1), (0), (1), (2))"
+        " INSERT OR IGNORE INTO t SELECT (1 << i) + j, i FROM n JOIN near WHERE i < 63 OR j >= 0");
+    const Database base(file.path());
+    NumberRows rows(base, "t", "k", {"a"});
+    REQUIRE(rows.is_from_pages());
+    const Rows expected = by_sql(base, "SELECT k, a, '' FROM t ORDER BY k");
+    REQUIRE(expected.size() > 240);
+    CHECK(all(std::move(rows), 1) == expected);
+}
+
 TEST_CASE("rows of pages are read from a key on", "[number_rows]") {
     const File file(kNumbers);
     const Database base(file.path());
