@@ -60,13 +60,17 @@ class ReadAhead {
             return count == 0 || handover_.put(std::exchange(items, {}), count);
         };
         try {
-            for (Item item; !has_left_ && source_(item);) {
+            while (!has_left_) {
                 if (items.empty()) items.reserve(kAtOnce);
-                items.push_back(std::move(item));
+                if (!source_(items.emplace_back())) {
+                    items.pop_back();
+                    break;
+                }
                 if (items.size() == kAtOnce && !hand_over()) return;
             }
             hand_over();
         } catch (...) {
+            if (!items.empty()) items.pop_back();  // which failed
             failure = std::current_exception();
             try {
                 hand_over();
