@@ -118,16 +118,21 @@ class Pass {
         for (auto& [device, whole] : whole_)
             if (whole.is_long()) whole.settle(bounds_.open(device, INT64_MAX), now_ns_, run_);
         for (TimedSpan& span : spans_) span.take(call);
-        // Only what lasts into a piece to come.
-        if (call.kind != CallKind::gone && next_ < pieces_.size() &&
-            end_of(call) > pieces_[next_].host.start_ns)
+        if (call.kind != CallKind::gone && lasts_into_a_piece(call))
             before_.add(call, now_ns_, [](const Call& old) { return end_of(old); });
+    }
+
+    // One to come: of nothing else a piece that is opened later asks.
+    template <class Item>
+    bool lasts_into_a_piece(const Item& item) const {
+        return next_ < pieces_.size() && end_of(item) > pieces_[next_].host.start_ns;
     }
 
     void may_be_busy(const MayBeBusy& said) {
         whole_[said.device_id].add(said.span);
         for (TimedSpan& open : spans_) open.may_be_busy(said);
-        recent_.add(said, now_ns_, [](const MayBeBusy& old) { return end_of(old); });
+        if (lasts_into_a_piece(said))
+            recent_.add(said, now_ns_, [](const MayBeBusy& old) { return end_of(old); });
     }
 
     void open_spans(int64_t until_ns) {
