@@ -61,6 +61,7 @@ std::optional<Finding> look(const Situation& run) {
     const auto launched = run.real(kMost);
     if (!run.is_per_step() && launched.value_or(kMany) < kMany) return {};
     const double launches = run.counted(launched.value_or(0));
+    if (run.is_per_step() && launches <= 0) return {};  // copies alone
     const double small =
         run.real("SELECT sum(small) * 1.0 / sum(timed) FROM launch_stat WHERE timed > 0").value_or(0) *
         launches;

@@ -34,23 +34,30 @@ constexpr double kSlowLinkBytesPerS = 12.5e9;
 
 Factor shorter_if_unseen(double cost_ns, double bytes) {
     const Factor usual = factor("pinned_unseen");
+    if (bytes <= 0) return {0, usual.high};  // sizes are not recorded
     const double on_slow_link = 1 - bytes * 1e9 / kSlowLinkBytesPerS / cost_ns;
     return {std::clamp(on_slow_link, 0.0, usual.low), usual.high};
 }
 
 // By what share of what it costs now a copy becomes shorter. Low: part of the rest is not won.
 Factor shorter_if_pinned(double cost_ns, double bytes, std::optional<double> pinned) {
-    if (!pinned) return shorter_if_unseen(cost_ns, bytes);
+    if (!pinned || bytes <= 0) return shorter_if_unseen(cost_ns, bytes);
     const double share = std::max(0.0, 1 - bytes * 1e9 / *pinned / cost_ns);
     return {0.8 * share, share};
+}
+
+// Some profilers do not tell sizes, of which nothing follows then.
+std::string amount_text(const Work& copies) {
+    return copies.bytes > 0 ? bytes_text(copies.bytes) : "what is copied (its size is not recorded)";
 }
 
 std::optional<Finding> of_run(const Situation& run) {
     const Work copies = copies_of_run_where(run, kSlowOfRun);
     if (copies.ns < kFills * kSecondNs) return {};
     Finding found;
-    found.title = bytes_text(copies.bytes) + " from and to pageable memory in a second take " +
-                  duration_text(copies.ns) + " in which the GPU does nothing else";
+    found.title = amount_text(copies) + " from and to pageable memory in a second" +
+                  (copies.bytes > 0 ? " take " : " takes ") + duration_text(copies.ns) +
+                  " in which the GPU does nothing else";
     found.try_it = run.advice({"pageable_copies"});
     found.gain = copies.shorter_by(shorter_if_unseen(copies.ns, copies.bytes), run);
     found.confidence = 0.7;
@@ -74,10 +81,11 @@ std::optional<Finding> look(const Situation& run) {
     const Gain staging = run.what_if().without({"copy_staging"});
     const Gain copying = copies.shorter_by({1, 1}, run);
     Finding found;
-    found.title = bytes_text(copies.bytes) + " to the device in a " + run.per() +
-                  (is_pageable ? " from pageable memory" : " by calls that block") + " take " +
-                  duration_text(cost_ns) + " in which the GPU does nothing else, at " +
-                  rate_text(copies.bytes * 1e9 / cost_ns);
+    found.title = amount_text(copies) + " to the device in a " + run.per() +
+                  (is_pageable ? " from pageable memory" : " by calls that block") +
+                  (copies.bytes > 0 ? " take " : " takes ") + duration_text(cost_ns) +
+                  " in which the GPU does nothing else";
+    if (copies.bytes > 0) found.title += ", at " + rate_text(copies.bytes * 1e9 / cost_ns);
     if (pinned) found.title += " (pinned here: " + rate_text(*pinned) + ")";
     found.try_it = run.advice({"pageable_copies"});
     found.gain = {(staging.low_ns + copying.low_ns) * share.low,

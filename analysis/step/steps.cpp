@@ -69,6 +69,13 @@ std::vector<Step> from_ranges(std::vector<MarkedRange> ranges) {
     return steps;
 }
 
+// Profilers mark one step more than a loop has: the last begins where the loop ended, and nothing is launched
+// in it. It would be a step of nothing, or, behind a first one that warms up, the only one that counts.
+void drop_end_of_loop(std::vector<Step>& steps) {
+    const auto launches = [](const Step& step) { return step.signature != 0; };
+    if (steps.size() > 1 && !launches(steps.back()) && launches(steps[steps.size() - 2])) steps.pop_back();
+}
+
 std::vector<Step> from_profiler(const std::vector<Interval>& profiler) {
     std::vector<MarkedRange> ranges;
     for (const Interval& span : profiler) ranges.push_back({span, 0});
@@ -94,6 +101,7 @@ Steps from_marks(const TokenSource& source, const Marks& marks) {
         result.steps = from_profiler(marks.profiler);
     }
     sign(source, result.steps);
+    if (result.source == "ranges") drop_end_of_loop(result.steps);
     return result;
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kAhead =
     "the host was ahead of the GPU: a step is from where its first work ran to the next one's";
 constexpr const char* kOneRange = "one step was recorded: one range holds all that was launched and ran";
-
+constexpr const char* kNextToNothing = "what repeats is next to nothing of what GPUs did";
 constexpr const char* kOneIteration = "one iteration of a server was recorded";
 constexpr double kToldByOne = 0.8;
 
@@ -111,6 +111,39 @@ void take_the_range_around(TraceFacts& facts) {
                      kOneRange);
 }
 
+struct Share {
+    int64_t sum_ns = 0;
+    bool has_kernels = false;
+};
+
+void add(Share& share, const Call& call) {
+    share.sum_ns += call.times.end_ns - call.times.start_ns;
+    share.has_kernels |= call.type == OperationClass::compute || call.type == OperationClass::comm ||
+                         call.type == OperationClass::graph;
+}
+
+// What repeats takes a moment of the run, and of the GPUs' work next to nothing: the copies of a start, say,
+// with one long kernel behind them. Loops that took a moment of the run may be all that there was, and a
+// start with kernels of its own may take most.
+void refuse_a_moment(TraceFacts& facts) {
+    constexpr double kMoment = 0.1, kWithoutKernels = 0.5, kWithKernels = 0.01;
+    const std::vector<Step>& steps = facts.found.steps;
+    if (facts.found.source != "detected" || steps.empty()) return;
+    const Step& last = steps.back();
+    const Interval loop = {steps.front().begin_ns, has_no_end(last) ? last.begin_ns : last.end_ns};
+    const auto of_run = [&] { return static_cast<double>(span_of(*facts.trace).length_ns()); };
+    if (static_cast<double>(loop.length_ns()) >= kMoment * of_run()) return;
+    Share in_loop, all;
+    each_operation(*facts.trace, [&](const Call& call) {
+        add(all, call);
+        if (call.enter_ns >= loop.start_ns && call.enter_ns < loop.end_ns) add(in_loop, call);
+    });
+    const double least = in_loop.has_kernels || !all.has_kernels ? kWithKernels : kWithoutKernels;
+    if (static_cast<double>(in_loop.sum_ns) >= least * static_cast<double>(all.sum_ns)) return;
+    facts.found = {};
+    facts.found.why = kNextToNothing;
+}
+
 }  // namespace
 
 bool is_profile(const Trace& trace) {
@@ -135,6 +168,7 @@ void correct_steps_of_profile(TraceFacts& facts) {
         follow_the_device(facts);
     else
         take_the_range_around(facts);
+    refuse_a_moment(facts);
 }
 
 }  // namespace gpushim::analysis

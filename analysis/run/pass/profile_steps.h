@@ -7,6 +7,7 @@
 //   range  |──────────── one ────────────|   all that was launched and ran lies in one range: that is the
 //   GPU      |─layer─|─layer─|─layer─|       step, and what repeats in it is part of one
 //
+// What repeats without a mark is no step where it is next to nothing of what GPUs did.
 // One thread.
 #pragma once
 

@@ -202,6 +202,52 @@ class Steps(importing.Import):
         self.assertEqual(self.rows("SELECT count(*) > 10 FROM step", self.layers(21_000_000, "sgd_step")),
                          [(1,)])
 
+    def copies_and_then(self, kernel_ns, each_kernel_ns=0):
+        """30 copies 12 us apart, each with a kernel behind it if one is given, and then one long kernel."""
+        trace = kineto_made.Trace()
+        trace.call("cudaMalloc", 1_000_000, 20_000_000)
+        for at in range(21_000_000, 21_000_000 + 30 * 12_000, 12_000):
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 2_000, 3_000, 7,
+                            trace.call("cudaMemcpyAsync", at, 5_000), bytes=60_000)
+            if each_kernel_ns:
+                trace.kernel("advance", at + 5_500, at + 6_000, each_kernel_ns)
+        trace.kernel("simulate", 21_400_000, 21_410_000, kernel_ns)
+        trace.call("cudaDeviceSynchronize", 21_410_000, kernel_ns)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
+        return self.rows("SELECT steps_source, steps_why FROM rank", run)[0], report
+
+    def test_what_repeats_is_no_step_if_gpus_did_next_to_nothing_in_it(self):
+        """Copies of a start are none; a loop with kernels of its own is, though a start took most of a run."""
+        (source, why), report = self.copies_and_then(20_000_000)
+        self.assertEqual(source, "none")
+        self.assertIn("next to nothing of what GPUs did", why)
+        self.assertEqual([found["id"] for found in report["findings"] if found["kind"] == "gain"], [])
+        self.assertEqual(self.copies_and_then(100_000, 4_000)[0][0], "detected")
+        self.assertEqual(self.copies_and_then(200_000_000, 4_000)[0][0], "none")
+
+    def test_copies_without_a_kernel_wait_for_no_launches(self):
+        trace = kineto_made.Trace()
+        for at in range(1_000_000, 1_000_000 + 60 * 12_000, 12_000):
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 9_000, 3_000, 7,
+                            trace.call("cudaMemcpyAsync", at, 12_000), bytes=60_000)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT steps_source FROM rank", run), [("detected",)])
+        self.assertEqual(self.rows("SELECT id FROM finding WHERE id = 'launch_bound'", run), [])
+
+    def test_copies_whose_size_is_not_told_have_no_rate(self):
+        trace = kineto_made.Trace()
+        for number in range(6):
+            at = 1_000_000 + number * 1_000_000
+            trace.step(number, at, 1_000_000)
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 5_000, 400_000, 7,
+                            trace.call("cudaMemcpyAsync", at, 405_000))
+            trace.kernel("gemm", at + 410_000, at + 420_000, 500_000)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        title = self.rows("SELECT title FROM finding WHERE id = 'pageable_copies'", run)[0][0]
+        self.assertIn("size is not recorded", title)
+        self.assertNotIn("0 B", title)
+
     def test_transfers_of_ranks_that_are_not_there_are_a_finding_of_their_own(self):
         trace = kineto_made.Trace(0, 8)
         for number in range(4):

@@ -49,6 +49,29 @@ TEST_CASE("ranges keep their numbers; one step more or less is no disagreement",
     CHECK_FALSE(find_steps(run.source(), marks).disagrees_with_marks);
 }
 
+TEST_CASE("a last range in which nothing is launched is the end of the loop, not a step", "[step]") {
+    //  tokens   L b b c o   h b b c o   s
+    //  ranges   |──1──────| |──2──────| |3|
+    MadeRun run;
+    Marks marks;
+    run.play("Lbbco");
+    run.play("hbbco");
+    run.play("  s");
+    marks.ranges = {{{0, 49}, 1}, {{50, 99}, 2}, {{100, 130}, 3}};
+    CHECK(begins(find_steps(run.source(), marks)) == std::vector<int64_t>{0, 50});
+    // Behind one step, too, which else would be the warm-up of nothing.
+    marks.ranges = {{{0, 99}, 1}, {{100, 130}, 2}};
+    const Steps one = find_steps(run.source(), marks);
+    REQUIRE(one.steps.size() == 1);
+    CHECK_FALSE(one.steps[0].is_warm_up);
+    // Where no launches are known of any, and between steps, ranges stay.
+    CHECK(find_steps(MadeRun{}.source(), marks).steps.size() == 2);
+    marks.ranges = {{{0, 49}, 1}, {{101, 109}, 2}, {{50, 99}, 3}};
+    run.play("bbco");
+    marks.ranges.push_back({{125, 170}, 4});
+    CHECK(find_steps(run.source(), marks).steps.size() == 4);
+}
+
 TEST_CASE("profiler ranges are steps where there are several, and a limit where there is one", "[step]") {
     MadeRun run;
     run.repeat("habbcos", 20);
