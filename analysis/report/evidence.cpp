@@ -4,6 +4,7 @@
 
 #include "../advice/evidence_limits.h"
 #include "../advice/unlike_sample.h"
+#include "../run/sql/inferred_group_name.h"
 #include "../text/units.h"
 #include "contradictions.h"
 #include "facts.h"
@@ -168,6 +169,16 @@ void doubt_graphs(const ReportSource& source, Wrongs& wrongs) {
                               " collectives ran inside graphs, and their time counts as compute"});
 }
 
+void doubt_groups(const ReportSource& source, Wrongs& wrongs) {
+    Query inferred = source.run.prepare("SELECT 1 FROM communicator WHERE comm = ?1");
+    inferred.bind(1, std::string(kInferredGroup));
+    if (inferred.step())
+        wrongs.push_back(
+            {Grade::fair,
+             "that collectives are of all ranks is inferred: no trace says of which they are, and "
+             "they end together on all"});
+}
+
 // "but 636 of 8,772 kernels have no length": their times end as they begin, so nothing is known of how long
 // they ran.
 std::string without_length_text(const Database& run) {
@@ -213,6 +224,7 @@ TrustGrade evidence_of(const ReportSource& source) {
     doubt_range(source, wrongs);
     doubt_graphs(source, wrongs);
     doubt_events(source, wrongs);
+    doubt_groups(source, wrongs);
     doubt_steps(source, wrongs);
     doubt_parts(source, wrongs);
     doubt_short_use(source, wrongs);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collective_run.h"
+#include "inferred_group.h"
 
 namespace gpushim::analysis {
 
@@ -18,8 +19,7 @@ struct LaunchWait {
 
 struct Collectives::Impl {
     CollectiveRun all;
-    // Until they are matched: by uid, and by rank_id those that are alone.
-    std::map<std::pair<std::string, int64_t>, std::vector<CommSeat>> seats;
+    SeatsByName seats;                                           // until they are matched
     std::unordered_map<int64_t, std::vector<LaunchWait>> waits;  // by rank_id, by enter
 
     void take_waits(const RunCommunicator& comm);
@@ -39,6 +39,7 @@ void Collectives::read(const TraceFacts& facts) {
 
 void Collectives::match() {
     CollectiveRun& all = impl_->all;
+    infer_group_of_all(all.traces, impl_->seats);
     for (auto& [key, seats] : impl_->seats)
         all.communicators.push_back(match_communicator(std::move(seats), all.clocks));
     impl_->seats.clear();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../../trace/timeline.h"
+#include "make_facts.h"
 
 namespace gpushim::analysis {
 

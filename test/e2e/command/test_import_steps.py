@@ -218,7 +218,7 @@ class Steps(importing.Import):
         return self.rows("SELECT steps_source, steps_why FROM rank", run)[0], report
 
     def test_what_repeats_is_no_step_if_gpus_did_next_to_nothing_in_it(self):
-        """Copies of a start are none; a loop with kernels of its own is, though a start took most of a run."""
+        """Copies of a start are none; a loop with kernels is one, though a start took most of the run."""
         (source, why), report = self.copies_and_then(20_000_000)
         self.assertEqual(source, "none")
         self.assertIn("next to nothing of what GPUs did", why)
