@@ -61,7 +61,8 @@ std::optional<Finding> look(const Situation& run) {
     const auto launched = run.real(kMost);
     if (!run.is_per_step() && launched.value_or(kMany) < kMany) return {};
     const double launches = run.counted(launched.value_or(0));
-    if (run.is_per_step() && launches <= 0) return {};  // copies alone
+    // Copies alone wait for no launches.
+    if (launched.value_or(0) <= 0 && run.number("SELECT 1 FROM copy_stat LIMIT 1")) return {};
     const double small =
         run.real("SELECT sum(small) * 1.0 / sum(timed) FROM launch_stat WHERE timed > 0").value_or(0) *
         launches;

@@ -1,6 +1,7 @@
 #include "waits.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "../advice/contention.h"
 
@@ -27,20 +28,40 @@ Gain gain_of(const Situation& run, bool reads) {
     return {low_ns, std::max(drained.high_ns, waiting.high_ns)};
 }
 
+// Without steps: so often that it is no start's, and behind a few launches each. Copies of a few bytes to the
+// host wait by themselves.
+bool waits_again_and_again(const Situation& run, Waits& waits) {
+    constexpr double kMany = 20, kLaunchesEach = 10;
+    const double called = run.real("SELECT max(calls * 1.0) FROM sync_stat").value_or(0);
+    const double read =
+        run.real("SELECT max(count * 1.0) FROM transfer_pattern WHERE pattern = 'small_d2h_sync'")
+            .value_or(0);
+    const double launched =
+        run.real("SELECT max(n) FROM (SELECT sum(executed) * 1.0 AS n FROM v_launch_work GROUP BY gpu_id)")
+            .value_or(0);
+    const double most = std::max(called, read);
+    waits.read = 2 * read >= most;
+    return most >= kMany && launched <= kLaunchesEach * most && !run.may_be_start({"sync"});
+}
+
+bool waits_in_every_step(const Situation& run, Waits& waits) {
+    const auto counted = run.real("SELECT max(in_steps * 1.0) FROM sync_stat");
+    waits.read = run.reads_every_step();
+    return counted && run.counted(*counted) >= kEveryStep;
+}
+
 }  // namespace
 
 std::optional<Waits> waits_of_every_step(const Situation& run) {
-    const auto counted = run.real("SELECT max(in_steps * 1.0) FROM sync_stat");
-    if (!counted || run.counted(*counted) < kEveryStep) return {};
     Waits waits;
-    waits.read = run.reads_every_step();
+    if (!(run.is_per_step() ? waits_in_every_step(run, waits) : waits_again_and_again(run, waits))) return {};
     waits.gain = gain_of(run, waits.read);
     if (waits.read) {
         Query pattern = run.ask(
             "SELECT rowid, bytes * 1.0 / count FROM transfer_pattern"
             " WHERE pattern = 'small_d2h_sync' ORDER BY count DESC LIMIT 1");
         pattern.step();
-        waits.read_bytes = pattern.real(1);
+        waits.read_bytes = std::round(pattern.real(1));  // on average
         waits.evidence = {{"transfer_pattern", pattern.number(0)}};
     }
     for (const Evidence& row :

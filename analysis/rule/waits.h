@@ -1,4 +1,5 @@
-// Waits of the host for the GPU in every step, for the rules that tell why it waits. One thread.
+// Waits of the host for the GPU in every step, or, where there are no steps, again and again, for the rules
+// that tell why it waits. One thread.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 namespace gpushim::analysis {
 
 struct Waits {
-    bool read = false;      // behind a copy of something small to the host, in every step
+    bool read = false;      // behind a copy of something small to the host, each time
     double read_bytes = 0;  // of one such copy
     Gain gain;              // the step without them
     std::vector<Evidence> evidence;

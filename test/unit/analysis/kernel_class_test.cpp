@@ -53,6 +53,8 @@ TEST_CASE("some kernels tell what their program does", "[kernel]") {
     CHECK(purpose("_fwd_grouped_kernel_stage1") == KernelPurpose::decode);
     CHECK(purpose("BatchPrefillWithPagedKVCacheKernel") == KernelPurpose::prefill);
     CHECK(purpose("vllm::reshape_and_cache_flash_kernel") == KernelPurpose::either);
+    CHECK(purpose("fmhaSm100fKernel_QkvBfloat16H128PagedKvCausalP64VarSeqQ8Kv128Static") ==
+          KernelPurpose::either);
     CHECK(purpose("kernel_unified_attention_2d") == KernelPurpose::either);
     CHECK(purpose("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps"
                   "<float>, unsigned int, long, 4, 4>>(int)") == KernelPurpose::sample);

@@ -157,6 +157,27 @@ TEST_CASE("a program without a framework that reads nothing is not told of metri
     CHECK(reads.look("sync_every_step")->title.find("a wait for it again and again") != std::string::npos);
 }
 
+TEST_CASE("a run without steps waits again and again if it does so often", "[rule][rule_one_gpu]") {
+    const auto found = [](bool reads, const char* change) {
+        RunRows run;  // of 100 slices
+        run.rank(0, "none").steps(0, {.ran = {{kCompute, 14 * kMs}}, .idle = {{"sync", 6 * kMs}}}, 100);
+        add_waits(run, reads);
+        run.add("launch_stat", {{"gpu_id", int64_t{0}}, {"stream_id", int64_t{1}}, {"count", int64_t{1000}}});
+        run.change("UPDATE sync_stat SET in_steps = 0, calls = 400; UPDATE transfer_pattern SET count = 400");
+        run.change(change);
+        return run.look("sync_every_step");
+    };
+    const Finding reads = found(true, "").value();
+    CHECK(std::string(reads.heading->title) == "Waiting for the GPU again and again");
+    CHECK(reads.title.find("to the host and a wait for it again and again") != std::string::npos);
+    CHECK(reads.try_it.find("100 steps") == std::string::npos);
+    CHECK(found(false, "").value().title.find("the host waits for the GPU again") != std::string::npos);
+    CHECK_FALSE(found(false, "UPDATE sync_stat SET calls = 19"));
+    CHECK_FALSE(found(false, "UPDATE launch_stat SET count = 5000"));
+    // Two looks among many other waits are not what it waits for.
+    CHECK(found(true, "UPDATE transfer_pattern SET count = 2")->title.find("copy") == std::string::npos);
+}
+
 TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gpu]") {
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_cpu", share); }));
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_wait", share); }));
