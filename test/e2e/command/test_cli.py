@@ -6,7 +6,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import unittest
 import uuid
 
 import box
@@ -301,7 +300,3 @@ class Install(cli.Case):
                 subprocess.run([box.ROOT / "scripts" / "install", what], env=env, check=True,
                                stdout=subprocess.DEVNULL)
                 self.assertEqual(told.read_text(encoding="utf-8"), lines, (prefix, what))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import json
 import pathlib
 import sqlite3
 import tempfile
-import unittest
 import xml.etree.ElementTree
 
 import cli
@@ -130,7 +129,3 @@ class Compare(cli.Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         said = self.gpushim("compare", self.runs / "base", self.folder / "linked", expect=3)
         self.assertIn("NEW has no steps", said.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

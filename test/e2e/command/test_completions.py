@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import unittest
 
 import box
 import cli
@@ -117,7 +116,3 @@ class Completions(cli.Case):
     def test_another_shell_is_refused(self):
         said = self.gpushim("help", "--completions", "csh", expect=2).stderr
         self.assertIn("bash, zsh or fish", said)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -78,7 +78,3 @@ class RingModel(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
         found = re.findall("^broken.*(killed here|a race|at the end)", done.stdout, re.MULTILINE)
         self.assertEqual(len(found), 5, done.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

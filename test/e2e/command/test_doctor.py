@@ -210,7 +210,3 @@ class Doctor(cli.Case):
                      "cuStreamCreate", "cuMemAlloc_v2", "cuModuleLoadData", "cuStreamSynchronize"):
             self.assertEqual(recorded[name], counts[name].entered - counts[name].nested, name)
         self.assertEqual(recorded["cuGraphLaunch"], 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

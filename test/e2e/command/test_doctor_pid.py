@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
 import box
 import cli
@@ -111,7 +110,3 @@ class NotSeen(cli.Case):
             finally:
                 idle.kill()
         self.assertIn("has made no CUDA context", said)
-
-
-if __name__ == "__main__":
-    unittest.main()

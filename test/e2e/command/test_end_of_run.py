@@ -2,7 +2,6 @@
 import ctypes
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -279,7 +278,3 @@ class Output(preload.PreloadCase):
                             stderr=f"gpushim: GPUSHIM_OUT={path} is a {kind}; not tracing\n")
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["fifo", "program", "socket"])
         self.assertFalse(os.path.exists("/dev/null.2"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import unittest
 
 import box
 import cli
@@ -206,7 +205,3 @@ class Files(ends.Case):
         done = self.gpushim("export", "chrome", self.traces, "-o", self.out / "full.json", expect=3)
         self.assertIn("No space left on device", done.stderr)
         self.assertTrue((self.out / "full.json").is_symlink())
-
-
-if __name__ == "__main__":
-    unittest.main()

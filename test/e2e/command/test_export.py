@@ -1,10 +1,8 @@
 """gpushim export chrome: what readers of such files need, nothing but what was recorded, and the same figures
 when it is brought in again."""
 import collections
-import json
 import os
 import subprocess
-import unittest
 
 import box
 import chrome_rules
@@ -246,7 +244,3 @@ class Imported(Export):
             self.assertEqual(rows(trace, sql), rows(again, sql))
         for view in ("compat_hta_temporal", "compat_hta_idle"):
             self.assertEqual(*(rows(self.folder / f"{run}.db", f"SELECT * FROM {view}") for run in "ab"))
-
-
-if __name__ == "__main__":
-    unittest.main()

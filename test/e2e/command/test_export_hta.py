@@ -131,7 +131,3 @@ print(json.dumps([int(rank) for rank in analysis.get_potential_stragglers(num_ca
         self.assertEqual(time["kernel_time(us)"], expected["window_ns"] / 1000)
         self.assertAlmostEqual(time["idle_time(us)"], float(expected["idle"]) * time["kernel_time(us)"],
                                delta=0.01)
-
-
-if __name__ == "__main__":
-    unittest.main()

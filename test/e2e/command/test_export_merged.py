@@ -4,7 +4,6 @@ import functools
 import http.server
 import json
 import os
-import pathlib
 import shutil
 import threading
 import unittest

@@ -85,7 +85,3 @@ class Plugin(exporting.Export):
         for name, microseconds in told.items():
             self.assertAlmostEqual(microseconds, sums[name], delta=1 + 1e-6 * microseconds, msg=name)
         self.assertNotIn("should not intersect", self.said_of_it())
-
-
-if __name__ == "__main__":
-    unittest.main()

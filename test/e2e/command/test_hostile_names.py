@@ -6,7 +6,6 @@ import os
 import re
 import sqlite3
 import subprocess
-import unittest
 
 import box
 import cli
@@ -212,7 +211,3 @@ workloads.mark()
         report = json.loads(self.printed("report", self.folder / "run", "--json"))
         self.assertLessEqual(set(names), {kernel["name"] for kernel in report["kernels"]})
         self.assertEqual(report["gpus"][0]["name"], "Simulated " + NAMES["html"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import subprocess
 import time
-import unittest
 
 import cli
 import importing
@@ -371,7 +370,3 @@ class Kineto(importing.Import):
             dumps.append(list(base.iterdump()))
         self.assertEqual(*dumps)
         self.assertEqual(self.rows("SELECT file FROM rank", base), [(str(path),)])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -61,7 +61,3 @@ class Hta(importing.Import):
         self.assertEqual(base.execute("SELECT key, value FROM run WHERE key IN ('ranks_seen', "
                                       "'ranks_expected') ORDER BY key").fetchall(),
                          [("ranks_expected", 128), ("ranks_seen", 2)])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,5 +1,4 @@
 """gpushim import kineto: the memory that a file takes, beside that of a small one."""
-import unittest
 
 import importing
 import kineto_made
@@ -23,7 +22,3 @@ class Memory(importing.Import):
         said = self.gpushim("import", "kineto", each, "-o", self.folder / "run.db", expect=3).stderr
         self.assertIn("each.json.gz: more GPUs or streams than a host has: of 744 operations it is not known"
                       " which one ran them", said)
-
-
-if __name__ == "__main__":
-    unittest.main()

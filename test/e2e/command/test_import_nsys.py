@@ -1,6 +1,5 @@
 """gpushim import nsys: what an export of Nsight Systems says, and what an old one lacks."""
 import sqlite3
-import unittest
 
 import importing
 import nsys_made
@@ -236,7 +235,3 @@ class Nsys(importing.Import):
         sqlite3.connect(self.folder / "none.db").executescript("CREATE TABLE StringIds (id, value)")
         self.assertIn("nsys export", self.gpushim("import", "nsys", self.folder / "none.db", "-o",
                                                   self.folder / "run.db", expect=2).stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

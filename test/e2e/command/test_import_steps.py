@@ -1,6 +1,5 @@
 """gpushim import kineto: the steps of a trace, and of graphs that were launched in it."""
 import json
-import unittest
 
 import importing
 import kineto_made
@@ -274,7 +273,3 @@ class Steps(importing.Import):
             self.assertEqual(self.rows("SELECT id FROM finding WHERE kind = 'gain'", run), found)
             report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
             self.assertEqual(report["gains_per"], "second")
-
-
-if __name__ == "__main__":
-    unittest.main()

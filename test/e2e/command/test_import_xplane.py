@@ -1,7 +1,6 @@
 """gpushim import xplane: the run that is made says what a file of TensorFlow's or JAX's profiler says."""
 import gzip
 import sqlite3
-import unittest
 
 import cli
 import importing
@@ -266,7 +265,3 @@ class Xplane(cli.Case):
         path = self.made(host)
         self.assertGreater(path.stat().st_size, 30_000_000)
         self.assertLess(importing.peak_kib("xplane", path, self.folder / "run.db"), 300 * 1024)
-
-
-if __name__ == "__main__":
-    unittest.main()

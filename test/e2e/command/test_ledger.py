@@ -97,7 +97,3 @@ class Ledger(unittest.TestCase):
             done = box.run([box.BUILD / "gpushim", "ledger", *words], sim=False)
             self.assertEqual(done.returncode, 2)
             self.assertRegex(done.stderr, "^gpushim: .*\n$")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,10 +6,8 @@ import io
 import json
 import re
 import sqlite3
-import unittest
 import xml.etree.ElementTree
 
-import box
 import cli
 import nightly
 from hostile_names import NAMES, NO_UTF8
@@ -109,7 +107,3 @@ class Names(cli.Case):
         done = self.gpushim("compare", self.folder / "run1", self.folder / "run3", "--junit", file, expect=1)
         self.assertEqual(acts(done.stdout + done.stderr), set())
         xml.etree.ElementTree.parse(file)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import resource
 import signal
 import socket
 import subprocess
-import unittest
 
 import box
 import cli
@@ -157,7 +156,3 @@ class Lines(cli.Case):
         said = b"".join(self.said(["sql", self.trace], "SELECT 1 AS one;\nSELECT no;\nSELECT 2 AS two;\n"))
         words = [line.split()[0] for line in said.decode().splitlines()]
         self.assertEqual(words, ["one", "1", "gpushim:", "two", "2"])
-
-
-if __name__ == "__main__":
-    unittest.main()

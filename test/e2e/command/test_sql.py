@@ -6,7 +6,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import unittest
 
 import box
 import cli
@@ -178,7 +177,3 @@ class ManyTraces(cli.Case):
             base.execute("PRAGMA user_version = 99")
         said = self.gpushim("report", self.folder / "run", expect=2).stderr
         self.assertIn("written by a newer gpushim (schema 99", said)
-
-
-if __name__ == "__main__":
-    unittest.main()

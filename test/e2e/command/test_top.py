@@ -352,7 +352,3 @@ class InTmux(OfEndedJob):
         process = self.process()
         self.tmux("kill-session")
         until(lambda lives: not lives, lambda: os.path.exists(f"/proc/{process}"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@ import json
 import pathlib
 import re
 import time
-import unittest
 
 import box
 import cli
@@ -161,7 +160,3 @@ class Refused(cli.Case):
         self.assertIn("--after x: a number of seconds was expected",
                       self.gpushim("watch", self.folder, "--after", "x", expect=2).stderr)
         self.assertIn("no trace to read", self.gpushim("watch", self.folder, "--once", expect=2).stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -250,6 +250,3 @@ class Watching(three_ranks.Case):
         self.assertIn("--metrics-mode 7: octal digits", self.gpushim(
             "watch", self.folder, "--metrics", self.file, "--metrics-mode", "7", expect=2).stderr)
         self.assertTrue(stat.S_ISFIFO(pipe.stat().st_mode))
-
-if __name__ == "__main__":
-    unittest.main()

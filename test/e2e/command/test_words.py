@@ -4,7 +4,6 @@ import pathlib
 import re
 import subprocess
 import unicodedata
-import unittest
 
 import box
 import cli
@@ -220,7 +219,3 @@ class Export(cli.Case):
         shown = subprocess.run(["zcat", self.folder / names[0]], check=True, stdout=subprocess.PIPE).stdout
         self.assertIn("traceEvents", json.loads(shown))
         self.assertEqual(pathlib.Path(traces / names[0]).exists(), False)
-
-
-if __name__ == "__main__":
-    unittest.main()

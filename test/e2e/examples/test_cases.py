@@ -185,6 +185,3 @@ def add_cases():
 
 
 add_cases()
-
-if __name__ == "__main__":
-    unittest.main()

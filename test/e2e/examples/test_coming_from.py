@@ -1,7 +1,6 @@
 """examples/coming_from: every command of each page is run, and every view and variable that it names is
 there."""
 import re
-import unittest
 
 import box
 import kineto_made
@@ -54,7 +53,3 @@ class ComingFrom(launching.Job):
             for name in set(NAMES.findall(text)):
                 with self.subTest(page=path.name, name=name):
                     self.assertIn(name, there)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,7 +6,6 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import unittest
 
 import box
 import cli
@@ -104,7 +103,3 @@ class Questions(cookbook_run.Case):
         for question, lines in zip(QUESTIONS, sections):
             start = shown.index(f"### {question}.sql")
             self.assertEqual(shown[start:start + 5], [" ".join(line.split()) for line in lines[1:6]])
-
-
-if __name__ == "__main__":
-    unittest.main()

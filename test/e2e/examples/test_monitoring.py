@@ -246,7 +246,3 @@ class Dashboard(unittest.TestCase):
         there = {f"gpushim_{name}" for name in re.findall(r"^METRIC\((\w+),", table, re.MULTILINE)}
         asked = set(re.findall(r"gpushim_\w+", "\n".join(expressions())))
         self.assertLessEqual(asked, there)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import os
 import sqlite3
 import subprocess
 import time
-import unittest
 import xml.etree.ElementTree
 
 import box
@@ -189,7 +188,3 @@ class Nightly(cli.Case):
         self.judge(1)
         results = {one["series"]: one["night"]["result"] for one in nightly.answer(self.output)["series"]}
         self.assertEqual(results, {"model=large": "ok", "model=small": "regressed"})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import unittest
 
 import box
 import cli
@@ -72,7 +71,3 @@ class Pieces(cli.Case):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("::error title=Training is slower::", done.stdout)
         self.assertIn("**REGRESSED**", summary.read_text())
-
-
-if __name__ == "__main__":
-    unittest.main()

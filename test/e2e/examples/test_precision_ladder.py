@@ -48,7 +48,3 @@ class Ladder(unittest.TestCase):
             first = next(finding for finding in report["findings"] if finding["kind"] == "gain")
             self.assertLessEqual(first["gain_low_ns"], 1.1 * gained_ns, rung.name)
             self.assertGreaterEqual(first["gain_high_ns"], 0.9 * gained_ns, rung.name)
-
-
-if __name__ == "__main__":
-    unittest.main()

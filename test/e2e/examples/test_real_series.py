@@ -294,7 +294,3 @@ class InPyTorch(cli.Case):
     def test_one_run_of_each_series(self):
         self.check("seven", series.FOLDER / "train.py", "--variant", "2", "--workers", "1")
         self.check("ladder", ladder.FOLDER / "train.py", "--rung", "channels_last")
-
-
-if __name__ == "__main__":
-    unittest.main()

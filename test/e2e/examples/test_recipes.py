@@ -154,7 +154,3 @@ class Recipes(launching.Job):
             self.assertIn(f"[{name}/]({name}/README.md)", listed)
             for says in ("**Traces**", "**Ranks and nodes**", "**/dev/shm**", "**The report**"):
                 self.assertIn(says, text, name)
-
-
-if __name__ == "__main__":
-    unittest.main()

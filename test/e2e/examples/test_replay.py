@@ -68,7 +68,3 @@ class Replay(cli.Case):
         done = box.run(["python3", REPLAY, path], sim=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("libcuda.so.1 cannot be loaded", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import json
 import re
 import sqlite3
 import sys
-import unittest
 
 import box
 import preload
@@ -185,7 +184,3 @@ class Serve(preload.PreloadCase):
         self.assertEqual(as_training["serving"]["kinds"], [])
         both = box.run([*command, "--training", "--serving"], sim=False)
         self.assertEqual((both.returncode, both.stderr), (2, "gpushim: --serving or --training, not both\n"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -76,7 +76,3 @@ class RealScript(unittest.TestCase):
         seen = [vars(series.variant_options(number)) for number in range(len(series.VARIANTS))]
         self.assertEqual(len({json.dumps(options) for options in seen}), len(SAYS))
         self.assertEqual([options["times_batch"] for options in seen], [1, 1, 1, 16, 16, 16, 32, 32])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -68,7 +68,3 @@ class StepLadder(unittest.TestCase):
             rung = ladder.RUNGS[int(run.name[0])]
             launches = CONVOLUTIONS + rung.others + 1
             self.assertAlmostEqual(said[side]["launches_per_step"], launches, delta=1e-6)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -86,7 +86,3 @@ class Lightning(cli.Case):
     def test_without_the_preload_nothing_happens(self):
         done = box.run([LIGHTNING, "-B", JOB], timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

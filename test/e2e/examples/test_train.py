@@ -274,7 +274,3 @@ class Beside(TrainCase):
             text = os.path.join(folder, "kernels.ptx")
             pathlib.Path(text).write_text(kernels.ptx({"gemm_fwd": 150, "pointwise_fwd": 2}))
             subprocess.run([ptxas, "-arch=sm_90", text, "-o", os.path.join(folder, "cubin")], check=True)
-
-
-if __name__ == "__main__":
-    unittest.main()

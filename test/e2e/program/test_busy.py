@@ -1,6 +1,5 @@
 """While threads launch without a pause: forks, spawns, signals, closed descriptors. Nobody hangs, nothing is
 lost."""
-import unittest
 
 import preload
 
@@ -133,7 +132,3 @@ class Busy(preload.PreloadCase):
         self.check(DESCRIPTORS)
         for file in self.folder.glob("mine.*"):
             self.assertRegex(file.read_bytes(), rb"\Around \d+\Z")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 import fcntl
 import os
 import subprocess
-import unittest
 
 import box
 import preload
@@ -49,7 +48,3 @@ class Complaints(preload.PreloadCase):
         self.assertEqual(os.write(writer, bytes(1 << 20)), fcntl.fcntl(writer, F_GETPIPE_SZ))
         os.set_blocking(writer, True)
         self.assertEqual(self.status(writer), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

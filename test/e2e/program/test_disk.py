@@ -88,7 +88,3 @@ class Disk(preload.PreloadCase):
         done = box.run(["unshare", "-m", "sh", "-c", script, "sh", disk, "size=64m", program], preload.QUICK)
         self.assertEqual(done.stdout, "done\nstatus 0\n", done.stderr)
         self.assertLessEqual(len(done.stderr.splitlines()), 1, done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """Every way in which a program gets at the driver or at NCCL: the shim sees each call once, and the program
 sees what it would see without it."""
 import sys
-import unittest
 
 import box
 from shim_host import LAUNCHES, SHIM, ShimTest
@@ -144,7 +143,3 @@ class Nccl(ShimTest):
                 self.assertEqual(run.hits, {"ncclCommInitAll": 1, "ncclGroupStart": 2, "ncclGroupEnd": 2,
                                             "ncclAllReduce": 2, "ncclBcast": 2, "ncclBroadcast": 0,
                                             "ncclCommDestroy": 2})
-
-
-if __name__ == "__main__":
-    unittest.main()

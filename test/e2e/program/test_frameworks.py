@@ -2,7 +2,6 @@
 import json
 import shutil
 import sys
-import unittest
 
 import box
 import preload
@@ -65,7 +64,3 @@ class Frameworks(preload.PreloadCase):
         told, _ = self.told("libtorch_cpu.so", "libtorch_cuda.so", "libjax_common.so")
         words = told[0][0].split(",")
         self.assertEqual([words.count("pytorch"), words.count("jax")], [1, 1])
-
-
-if __name__ == "__main__":
-    unittest.main()

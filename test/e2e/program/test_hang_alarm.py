@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-import unittest
 
 import box
 import optional
@@ -235,7 +234,3 @@ class Debugger(PreloadCase):
             os.kill(job.pid, signal.SIGSTOP)
             threading.Timer(3 * AFTER_S, os.kill, (job.pid, signal.SIGCONT)).start()
             self.assertEqual(job.communicate(timeout=PATIENCE_S), ("over\n", ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import unittest
 
 import box
 import optional
@@ -117,7 +116,3 @@ class RealLibraries(ShimTest):
 
     def test_cublaslt(self):
         self.check("libcublasLt.so.13", "import ctypes, os, sys\nctypes.CDLL(sys.argv[1])\nos._exit(0)\n", 10)
-
-
-if __name__ == "__main__":
-    unittest.main()

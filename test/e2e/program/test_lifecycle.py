@@ -4,7 +4,6 @@ import collections
 import signal
 import subprocess
 import time
-import unittest
 
 import box
 import preload
@@ -220,7 +219,3 @@ class StuckDisk(LifecycleCase):
         (self.folder / "stuck").unlink()
         self.recover()
         self.assertEqual(self.copies(), 2 * COPIES)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -26,7 +26,3 @@ class Linked(unittest.TestCase):
     def test_a_failing_call_is_named(self):
         done = self.run_linked(expect=1, GPUSIM_FAIL="cuEventRecord:1:400")
         self.assertIn("cuEventRecord(arrived, up) returned CUDA_ERROR_INVALID_HANDLE", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -168,7 +168,3 @@ class Metrics(BesideCase):
         knobs = {**variables(self.folder), "GPUSHIM_METRICS": f"{self.folder}/m/"}
         done = box.run([sys.executable, "-c", "print(1)"], knobs, cwd=self.folder)
         self.assertEqual((done.returncode, (self.folder / "m").exists()), (0, False))
-
-
-if __name__ == "__main__":
-    unittest.main()

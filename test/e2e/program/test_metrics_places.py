@@ -4,7 +4,6 @@ import os
 import pathlib
 import signal
 import socket
-import subprocess
 import sys
 import time
 import unittest
@@ -115,7 +114,3 @@ class Places(BesideCase):
         self.assertEqual(done.stdout, "waits\nover\nstatus 0\nof before\nfill\nm.prom\n", done.stderr)
         self.assertRegex(done.stderr, rf"\Agpushim: cannot write {disk}/m\.prom \(No space left on device\);"
                                       r" it is tried again\n\Z")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,5 +1,4 @@
 """Modules come and go, and their functions' addresses are used again: every launch has the right name."""
-import unittest
 
 import preload
 
@@ -43,7 +42,3 @@ class Modules(preload.PreloadCase):
         self.assert_nothing_lost(self.the_trace())
         names = preload.query(self.the_trace(), "SELECT count(*) FROM name WHERE text LIKE 'kernel%'")
         self.assertEqual(names, [(NAMES,)])
-
-
-if __name__ == "__main__":
-    unittest.main()

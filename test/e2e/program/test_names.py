@@ -1,5 +1,4 @@
 """Names of functions that nobody has told the shim: asked only where the driver checks what it is given."""
-import unittest
 
 import box
 import preload
@@ -55,7 +54,3 @@ class Names(preload.PreloadCase):
 
     def test_a_node_says_what_kind_of_handle_it_has(self):
         self.assertEqual((self.known("node", OLD), self.known("node", NEW)), (1, 1))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,7 +10,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import unittest
 
 import box
 import optional
@@ -198,7 +197,3 @@ class Table(ShimTest):
             self.assertEqual(line, made.get(name, line))
         if lacking:
             self.skipTest(optional.lacks("neighbours", ", ".join(lacking)))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -77,7 +77,3 @@ class Stacks(preload.PreloadCase):
                                            SMALL_STACK)
         ends = [box.run([program, kib], {"GPUSIM_STACK_KB": 1024}).returncode for kib in (512, 2048)]
         self.assertEqual(ends, [-signal.SIGSEGV, 0])
-
-
-if __name__ == "__main__":
-    preload.unittest.main()

@@ -47,7 +47,3 @@ class Short(preload.PreloadCase):
         self.assertNotEqual(rows, [])
         # One thread: no more than a core. The two clocks are not read at once.
         self.assertLess(sum(row[0] for row in rows), sum(row[1] for row in rows) + 1_000_000, rows)
-
-
-if __name__ == "__main__":
-    preload.unittest.main()

@@ -378,7 +378,3 @@ class Tmpfs(LifecycleCase):
 
     def test_none(self):
         self.assertEqual(self.mounted(f"mount --bind {self.folder} /dev/shm"), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

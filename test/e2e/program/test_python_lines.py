@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 import types
-import unittest
 
 import box
 import optional
@@ -379,7 +378,3 @@ for other in OTHERS:
 def pyenvs():
     return [str(path) for path in sorted(pathlib.Path.home().glob(".pyenv/versions/3.*/bin/python3"))
             if re.match(r"3\.(9|1\d)$", says(path))]
-
-
-if __name__ == "__main__":
-    unittest.main()

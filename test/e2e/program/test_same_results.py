@@ -1,7 +1,6 @@
 """CUDA programs under the preload do what they do without it: the same output, loss and exit code; and every
 launch is in the trace."""
 import sys
-import unittest
 
 import box
 import preload
@@ -187,7 +186,3 @@ class SameResults(preload.PreloadCase):
                 self.both([sys.executable, "-B", "-c", program], preload.QUICK)
                 self.recover()
                 self.check_launches(self.the_trace(), {"ends__5us": 50})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """vLLM and SGLang with the library in front of them, as far as a machine without a GPU goes: they say and end
 the same, and leave no trace; the library says nothing."""
 import os
-import unittest
 
 import box
 import optional
@@ -55,7 +54,3 @@ class Servers(preload.PreloadCase):
 
     def test_sglang_refuses_what_it_refuses(self):
         self.check("sglang", REFUSED, False)
-
-
-if __name__ == "__main__":
-    unittest.main()

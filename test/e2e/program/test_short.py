@@ -223,7 +223,3 @@ class Leftovers(PrivateShm):
 
     def traces_made(self):
         return sorted(self.folder.glob("trace*.db"))
-
-
-if __name__ == "__main__":
-    unittest.main()

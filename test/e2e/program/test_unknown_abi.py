@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import time
-import unittest
 
 import box
 import cli
@@ -122,7 +121,3 @@ class UnknownAbi(cli.Case):
         found = {finding["what"]: finding for finding in json.loads(done.stdout)["findings"]}
         self.assertEqual(found["versions"]["verdict"], "LIMITED")
         self.assertIn("2 calls that were requested for", found["versions"]["text"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -125,7 +125,3 @@ class Unrelated(unittest.TestCase):
         done = subprocess.run(command, text=True, check=False, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -144,7 +144,3 @@ class Bench(unittest.TestCase):
         self.assertFalse(figures["dark launch / 2 stamps"]["holds"])
         self.assertEqual(done.returncode, 1)
         self.assertIn("OVER", done.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -123,7 +123,3 @@ class Make(unittest.TestCase):
         self.make("tests")
         self.make("clean")
         self.assertFalse((self.root / "build").exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

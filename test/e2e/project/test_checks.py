@@ -330,7 +330,3 @@ class Loop(unittest.TestCase):
                                                         "1 passed, 1 failed"])
             self.assertEqual(done.returncode, 1)
             self.assertEqual(box.run([check / "run", "fine"], sim=False).returncode, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -162,7 +162,3 @@ class Rooms(ShimRules):
     def test_a_folder_that_is_no_room(self):
         self.write("attic/old.h", "")
         self.assertEqual(self.check("rooms"), "shim/attic/old.h: its folder is no room of shim/rooms.list\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -48,7 +48,3 @@ class Demo(unittest.TestCase):
         self.assertRegex(lines[7], r"^VERDICT  \S")
         self.assertRegex(done.stdout, r"\nSTEP     \S+ [mu]s from token to token ")
         self.assertRegex(done.stdout, r"\nTRUST    ")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -97,7 +97,3 @@ class DemoPackage(cli.Case):
         test_packages.say(there / "pip", "uninstall", *quiet, "--yes", "gpushim", "gpushim-sim")
         left = [path for path in pathlib.Path(self.folder, "python").rglob("*gpushim*")]
         self.assertEqual(left, [])
-
-
-if __name__ == "__main__":
-    unittest.main()

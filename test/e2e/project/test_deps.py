@@ -207,7 +207,3 @@ case $* in *" pip download "*) for wheel; do :; done; echo "$wheel" >>{0}/asked;
 
     def test_headers_can_be_refused(self):
         self.assertEqual(self.wheel_asked(HEADERS="wheel"), "nvidia-cuda-cccl")
-
-
-if __name__ == "__main__":
-    unittest.main()

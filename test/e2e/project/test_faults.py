@@ -93,7 +93,3 @@ class Mutants(unittest.TestCase):
 
     def test_an_unknown_one_fails(self):
         self.assertNotEqual(self.mutants("no_such_thing").returncode, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

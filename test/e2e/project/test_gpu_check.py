@@ -199,7 +199,3 @@ class GpuCheck(preload.PreloadCase):
         machine.plain_s = 0.1
         with self.assertRaisesRegex(AssertionError, "under the shim"):
             machine.traced(command)
-
-
-if __name__ == "__main__":
-    preload.unittest.main()

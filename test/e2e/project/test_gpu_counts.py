@@ -158,6 +158,3 @@ GRAPHS = """
     for (int i = 0; i < 3; ++i) CHECK(cuGraphLaunch(ready, stream));
     CHECK(cuStreamSynchronize(stream));
 """
-
-if __name__ == "__main__":
-    preload.unittest.main()

@@ -81,7 +81,3 @@ class Programs(unittest.TestCase):
                                   stderr=subprocess.PIPE)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn("no torch", json.loads(done.stdout)["missing"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -183,7 +183,3 @@ class GpuParts(preload.PreloadCase):
         cupti.driver_graphs(machine)
         told = sorted(pathlib.Path(machine.work).glob("run-*.txt"))[-1].read_text(encoding="utf-8")
         self.assertRegex(told, f"^LD_PRELOAD=.* GPUSHIM_DEVICE_TIME=cupti CUDA_HOME={home} ")
-
-
-if __name__ == "__main__":
-    preload.unittest.main()

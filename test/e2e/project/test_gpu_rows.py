@@ -145,7 +145,3 @@ class GpuRows(preload.PreloadCase):
             under[3] = f"v2 cuA 12000 0 (0, 0) True {other} shim"
             with self.subTest(other), self.assertRaisesRegex(AssertionError, "another function: v2 cuA"):
                 lookups.identity(under, without)
-
-
-if __name__ == "__main__":
-    preload.unittest.main()

@@ -347,7 +347,3 @@ class Read(preload.PreloadCase):
         self.assertLess(row.figures["unqueued"]["starts"].p95_ns, 100)
         busy = truth.busy_row("unqueued", run.report(machine), run.ours, pairs, clock).figures["windows"]
         self.assertEqual([round(window["profiler"], 4) for window in busy], [0.0532])
-
-
-if __name__ == "__main__":
-    preload.unittest.main()

@@ -104,7 +104,3 @@ class Costs(unittest.TestCase):
                           "goal host-only below the profiler: met",
                           "goal default below the profiler: not met"])
         self.assertEqual(len(step_cost.goals("eager", found)), 2)
-
-
-if __name__ == "__main__":
-    preload.unittest.main()

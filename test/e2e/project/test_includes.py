@@ -65,7 +65,3 @@ class Includes(unittest.TestCase):
         self.write("analysis/lacks.cpp",
                    "#ifdef NEVER\n#include <vector>\n#endif\nstd::vector<int> lacks();\n")
         self.assertEqual(self.lacking(), {"analysis/lacks.cpp"})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -256,7 +256,3 @@ class Packages(cli.Case):
         if done.returncode == 0:  # else these are no clone
             made = time.gmtime(int(done.stdout))
             self.assertEqual(times.pop(), (*made[:5], made.tm_sec // 2 * 2))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -392,7 +392,3 @@ class Shown(Module):
                                 "one.getBBox().width > 900).length")
                 self.assertEqual(wide, 0)
                 self.assertEqual((page.complaints, len(page.requests)), ([], 1))
-
-
-if __name__ == "__main__":
-    unittest.main()

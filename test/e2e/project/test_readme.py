@@ -171,7 +171,3 @@ class Commands(Case):
         ignored = subprocess.run(["git", "-C", self.job, "init", "-q"], check=False).returncode == 0
         for path in self.job.glob("*.db") if ignored else ():
             subprocess.run(["git", "-C", self.job, "check-ignore", "-q", path], check=True)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -196,7 +196,3 @@ class Pairs(unittest.TestCase):
 
     def test_major_versions(self):
         self.assertEqual([fetch.major(text) for text in ("535.261.03-1", "1:580.65.06-0x")], ["535", "580"])
-
-
-if __name__ == "__main__":
-    unittest.main()

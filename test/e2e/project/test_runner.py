@@ -261,7 +261,3 @@ class WithSim(unittest.TestCase):
 
     def test_passes_the_exit_status_on(self):
         self.assertEqual(box.run([box.ROOT / "scripts" / "with-sim", "sh", "-c", "exit 7"]).returncode, 7)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -284,7 +284,3 @@ class EnergyOfAStep(unittest.TestCase):
             self.assertEqual(gpu["power_limit_w"], 700)
         whole = sum(gpu["joules_per_step"] for gpu in report["energy"]["gpus"])
         self.assertAlmostEqual(report["energy"]["joules_per_sample"], whole / 64, places=9)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@ of them, and of none."""
 import contextlib
 import json
 import sqlite3
-import unittest
 
 import box
 import cli
@@ -266,7 +265,3 @@ class OnTheBox(cli.Case):
         self.assertLessEqual(gpu["busy_share_low"], share)
         self.assertGreaterEqual(gpu["busy_share_high"], share)
         self.assertLess(gpu["busy_share_high"], 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """A job that becomes slower while it runs: since which step, by how much, and what did."""
 import json
 import sys
-import unittest
 
 import box
 import preload
@@ -72,7 +71,3 @@ class Changes(preload.PreloadCase):
 
     def test_our_events_are_no_change(self):
         self.assertEqual(json.loads(self.reported(AHEAD, "--json"))["changes"], [])
-
-
-if __name__ == "__main__":
-    unittest.main()

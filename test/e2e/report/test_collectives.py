@@ -204,7 +204,3 @@ class ByName(unittest.TestCase):
             self.assertIn("not recorded: only the kernel's name is known", row["why"])
         self.assertRegex(text, r"sendrecv +- +- +- +4 +- +- +- +-\n")
         self.assertRegex(text, r"allreduce +float32 +- +- +4 +- +- +- +-\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -146,7 +146,3 @@ class Generated(unittest.TestCase):
     def test_runs_that_could_not_have_been_are_survived(self):
         for seed in range(self.FIRST, self.FIRST + self.COUNT // 6):
             self.said(seed, (0, 1, 3), is_strange=True)
-
-
-if __name__ == "__main__":
-    unittest.main()

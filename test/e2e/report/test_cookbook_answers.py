@@ -203,7 +203,3 @@ class Gaps(unittest.TestCase):
         rows = base.execute(cookbook_run.source("longest_gaps")).fetchall()
         base.close()
         self.assertEqual(rows, [(0, 7e-6, 3.0, "b", "c", 1.0), (0, 12e-6, 2.0, "c", "copy", 13.0)])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -35,7 +35,3 @@ class Drawn(unittest.TestCase):
 
     def test_jobs_that_end_badly(self):
         self.check(6, 7)
-
-
-if __name__ == "__main__":
-    unittest.main()

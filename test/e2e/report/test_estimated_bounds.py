@@ -133,7 +133,3 @@ class EstimatedBounds(preload.PreloadCase):
             self.assertEqual(self.refusals(2), [("", NOTE), ("", NO_MEMORY)])
             program.communicate("\n")
         self.assertEqual(program.returncode, 0)
-
-
-if __name__ == "__main__":
-    preload.unittest.main()

@@ -2,7 +2,6 @@
 rewrites them; the difference is to be read like code. The README shows lines of one (test_readme.py)."""
 import os
 import re
-import unittest
 
 import box
 import cli
@@ -55,7 +54,3 @@ class Golden(cli.Case):
         self.assertIn("most in kernel-", hidden)
         for name in ("sgd_update", "gemm_fwd"):
             self.assertNotIn(name, hidden + page.read_text(encoding="utf-8"))
-
-
-if __name__ == "__main__":
-    unittest.main()

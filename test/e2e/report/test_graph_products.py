@@ -1,7 +1,6 @@
 """Matrix products that were captured into CUDA graphs: each launch of a graph does them once, so a step comes
 to the same operations as when the program makes the calls itself. By hand, on the stepped clock."""
 import re
-import unittest
 
 import preload
 import test_products
@@ -238,7 +237,3 @@ class GraphProducts(test_products.Traced):
             exec = instance(end());
             other_exec = instance(captured_products());
         """, "if (i % 30 == 29)" + LAUNCH + LAUNCH.replace("exec", "other_exec"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import json
 import pathlib
 import sys
 import tempfile
-import unittest
 
 import box
 import cli
@@ -65,7 +64,3 @@ class HostAhead(cli.Case):
         said = json.loads(self.gpushim("compare", *both, "--json", expect=1).stdout)
         self.assertEqual((said["verdict"], said["cause"]), ("slower", "compute"))
         self.assertAlmostEqual(said["step"]["shift_ns"] / 1e6, 0.3, delta=0.06)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """Steps of a minute, of which the host launches all in two milliseconds and then waits: longer than windows,
 which last ten seconds."""
 import json
-import unittest
 
 import box
 import cli
@@ -45,7 +44,3 @@ class LongSteps(cli.Case):
         self.assertEqual((straggler["rank"], straggler["least_saved_per_step_ns"]), (1, None))
         self.assertGreater(straggler["time_saved_per_step_ns"], 0.9 * report["steps"]["median_ns"])
         self.assertEqual(report["findings"][0]["id"], "straggler")
-
-
-if __name__ == "__main__":
-    unittest.main()

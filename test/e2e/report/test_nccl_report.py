@@ -76,7 +76,3 @@ class NcclReport(unittest.TestCase):
         text, said = self.report("off")
         self.assertEqual(said, {"plugins": [], "network": [], "channels": []})
         self.assertNotRegex(text, r"\n(NETWORK|CHANNELS|NCCL) ")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -86,7 +86,3 @@ class OneFigureEach(unittest.TestCase):
         trained.report("--html", page, "--from", "21", "--to", "38", run)
         self.assertIn("Steps 21 to 38: the verdict, the step, its phases, GPUs, idle time and what is served "
                       "are of these", page.read_text(encoding="utf-8"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@ import html
 import json
 import re
 import sqlite3
-import unittest
 
 import box
 import cli
@@ -371,7 +370,3 @@ class Page(cli.Case):
                 text = self.page(trace)
                 self.assertEqual(page_reader.faults(text), [])
                 self.assertLess(len(text), 400_000)
-
-
-if __name__ == "__main__":
-    unittest.main()

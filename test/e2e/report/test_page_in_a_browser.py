@@ -294,7 +294,3 @@ class Timeline(cli.Case):
         with browser.Page(self.place, scripts=False) as page:
             self.assertTrue(max(self.widths(page)) > 10)
             self.assertEqual(page.ask("document.querySelectorAll('.zoom').length"), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

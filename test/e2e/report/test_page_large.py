@@ -1,6 +1,5 @@
 """The page of a run whose database has 100 MB: of a thousand ranks. When it is painted, `test/bench/run page`
 says; that it is small, which is why, is held here."""
-import unittest
 
 import browser
 import cli
@@ -31,7 +30,3 @@ class Large(cli.Case):
                 self.assertEqual(opened.requests, [page.resolve().as_uri()])
                 self.assertEqual(opened.complaints, [])
                 self.assertLess(opened.ask("document.querySelectorAll('*').length"), MOST_ELEMENTS)
-
-
-if __name__ == "__main__":
-    unittest.main()

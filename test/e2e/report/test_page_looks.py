@@ -8,7 +8,6 @@ import box
 import browser
 import cli
 import exporting
-import made_traces
 import optional
 import trained
 from pairs import pairs
@@ -319,7 +318,3 @@ class Zoomed(cli.Case):
                 self.assertGreater(length, 0.15 * width)
                 self.assertGreaterEqual(begin, left - 1)
                 self.assertLessEqual(begin + length, left + width + 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -130,7 +130,3 @@ class OwnRanges(preload.PreloadCase):
             self.assertIn("nested in forward", said)
             self.assertEqual(page.ask(f"{figure}.querySelector('output').textContent"), "1 found")
             self.assertEqual(page.complaints, [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -242,7 +242,3 @@ class InABrowser(Ranks):
             self.assertGreater(max(heights), 700)  # eight ranks
             self.assertLessEqual(page.ask("document.documentElement.scrollWidth"), 718)
             self.assertTrue(page.do("Page.printToPDF")["data"])
-
-
-if __name__ == "__main__":
-    unittest.main()

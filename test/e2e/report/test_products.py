@@ -3,7 +3,6 @@ clock."""
 import html
 import json
 import re
-import unittest
 
 import box
 import preload
@@ -170,7 +169,3 @@ class Products(Traced):
         self.assertEqual({kernel["flops"] for kernel in kernels.values()}, {None})
         self.assertIn("no product of cuBLAS with device times is recorded", kernels[SINGLE]["why"])
         self.assertNotIn("TFLOP/s", self.report())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -379,7 +379,3 @@ class OneRun(unittest.TestCase):
             gaps, = run.execute("SELECT count(*) FROM gap WHERE step >= 0").fetchone()
         self.assertEqual(outside, [])
         self.assertGreater(gaps, 20)
-
-
-if __name__ == "__main__":
-    unittest.main()

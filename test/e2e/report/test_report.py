@@ -1,9 +1,7 @@
 """gpushim report: what it says, of what, and what it keeps to itself."""
 import json
 import sqlite3
-import unittest
 
-import box
 import cli
 import made_traces
 import report_schema
@@ -92,7 +90,3 @@ class Report(cli.Case):
     def test_nothing_there(self):
         said = self.gpushim("report", self.folder, expect=2).stderr
         self.assertIn("gpushim doctor", said)
-
-
-if __name__ == "__main__":
-    unittest.main()

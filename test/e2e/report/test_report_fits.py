@@ -1,7 +1,6 @@
 """A report is as long and as wide as people read at once, from whatever source and of however many ranks: at
 most 45 lines, 60 where there is something to do or to mistrust, and 110 columns."""
 import sys
-import unittest
 
 import box
 import cli
@@ -126,7 +125,3 @@ class Fits(cli.Case):
             with self.subTest(gpus=gpus):
                 host = xplane_made.several_gpus("made", gpus)
                 self.imported("xplane", host.write(self.folder / f"{gpus}.xplane.pb"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 import contextlib
 import json
 import sqlite3
-import unittest
 
 import cli
 import made_traces
@@ -87,7 +86,3 @@ class RunReport(cli.Case):
         shown = self.gpushim("report", self.run_folder, "--redact").stdout
         shown += self.gpushim("report", self.run_folder, "--redact", "--json").stdout
         self.assertNotIn("secret", shown)
-
-
-if __name__ == "__main__":
-    unittest.main()

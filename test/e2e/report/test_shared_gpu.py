@@ -108,7 +108,3 @@ class SharedGpu(unittest.TestCase):
         with sqlite3.connect(run) as base:
             self.assertEqual(base.execute("SELECT count(*) FROM shared_gpu").fetchone()[0], 0)
         base.close()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,5 @@
 """A profile of a program that used the GPU for a moment: the report says that figures are of that moment."""
 import re
-import unittest
 
 import cli
 import kineto_made
@@ -43,7 +42,3 @@ class ShortUse(cli.Case):
 
     def test_most_of_what_was_recorded(self):
         self.assertNotIn("the GPU was used for", self.report(0))
-
-
-if __name__ == "__main__":
-    unittest.main()

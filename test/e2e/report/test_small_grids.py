@@ -2,7 +2,6 @@
 said where a source does not tell."""
 import json
 import sqlite3
-import unittest
 
 import cli
 import kineto_made
@@ -86,7 +85,3 @@ class SmallGrids(cli.Case):
         devices, answer = self.imported("nsys", nsys_made.program(self.folder / "a.sqlite", nsys_made.OLD))
         self.assertEqual(devices, [(None, None)])
         self.assertEqual(self.small(answer)["void gemm<float>(float*)"], (1, None, None))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -12,7 +12,6 @@ import sqlite3
 import statistics
 import unittest
 
-import box
 import cli
 import nsys_made
 import nsys_sums

@@ -49,7 +49,3 @@ class Stray(unittest.TestCase):
         self.assertEqual([report["skew"]["straggler"]["rank"] for report in (without, with_them)], [0, 0])
         for figure in ("lost_gpu_ns", "imbalance"):
             self.assertAlmostEqual(with_them["skew"][figure] / without["skew"][figure], 1, delta=0.02)
-
-
-if __name__ == "__main__":
-    unittest.main()

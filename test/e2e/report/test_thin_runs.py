@@ -1,6 +1,5 @@
 """Runs with next to nothing in them: the report is short, says what is missing, and makes nothing up."""
 import json
-import unittest
 
 import box
 import cli
@@ -99,7 +98,3 @@ class Thin(cli.Case):
         self.assertIsNone(report["skew"]["straggler"])
         self.assertIn("1 of 8 ranks", report["skew"]["why"])
         self.assertEqual([kind["complete"] for kind in report["collectives"]], [0])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -134,7 +134,3 @@ class BoxSpeedTest(unittest.TestCase):
             output, errors = process.communicate(timeout=200)
             self.assertEqual((process.returncode, errors), (0, ""))
             self.assertIn("launch_ns", figures(output))
-
-
-if __name__ == "__main__":
-    unittest.main()

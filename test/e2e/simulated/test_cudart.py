@@ -200,7 +200,3 @@ class Names(Cudart):
             table = box.ROOT / "test" / "sim" / "exports.def"
             done = box.run([box.ROOT / "scripts" / "make-exports", "--check", table], sim=False)
             self.assertEqual(done.returncode, 0, done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -225,7 +225,3 @@ class NcclTest(unittest.TestCase):
     def test_different_counts_are_an_error(self):
         for result in self.results("disagree", 2):
             self.assertEqual((result["result"], result["async"]), (LAUNCH_FAILED, INVALID_USAGE))
-
-
-if __name__ == "__main__":
-    unittest.main()

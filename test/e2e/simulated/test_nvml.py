@@ -88,7 +88,3 @@ class Nvml(unittest.TestCase):
             self.skipTest(optional.lacks("pynvml"))
         self.assertEqual(seen, {"name": "Simulated Z9", "power": 70_000, "total": 16 << 30, "reserved": 0,
                                 "processes": 0, "utilisation": 0})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -30,7 +30,3 @@ class StreamModel(unittest.TestCase):
                     seen = [(op.device, op.op, op.start_ns, op.end_ns, op.bytes, op.call_enter_ns,
                              op.call_exit_ns) for op in box.read_truth(truth)]
                     self.assertEqual(seen, operations)
-
-
-if __name__ == "__main__":
-    unittest.main()

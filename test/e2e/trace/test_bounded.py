@@ -342,7 +342,3 @@ class Files(Case):
         self.finish(self.start(30, 100, GPUSIM_CLOCK="stepped"))
         asked = preload.query(self.the_trace(), "SELECT min(asked), count(*) >= 3 FROM kept_slot")
         self.assertEqual(asked, [(1, 1)])
-
-
-if __name__ == "__main__":
-    unittest.main()

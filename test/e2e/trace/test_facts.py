@@ -1,5 +1,4 @@
 """What a trace knows of each kind of call: memory, shapes of copies and launches, polls, graphs, pools."""
-import unittest
 
 import box
 import preload
@@ -200,7 +199,3 @@ class Facts(preload.PreloadCase):
         kinds = preload.query(trace, """
             SELECT 'launch', enter_ns FROM launch UNION ALL SELECT kind, enter_ns FROM marker ORDER BY 2""")
         self.assertEqual([kind for kind, _ in kinds], ["launch", "profiler_start", "launch", "profiler_stop"])
-
-
-if __name__ == "__main__":
-    unittest.main()

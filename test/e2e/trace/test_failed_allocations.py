@@ -1,7 +1,6 @@
 """Device memory runs out: what was asked for, and what the program held at that moment."""
 import json
 import pathlib
-import unittest
 
 import box
 import preload
@@ -29,7 +28,3 @@ class FailedAllocations(preload.PreloadCase):
         self.assertRegex(text, r"NO MEMORY .*4 allocations failed; the last, cuMemAllocAsync, asked for "
                                r"900 MiB while the program held 300 MiB of the GPU's 1\.00 GiB: at most "
                                r"724 MiB was free")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -185,7 +185,3 @@ class Products(preload.PreloadCase):
                 self.assertEqual(done.stdout, "1 4710 4711 1\n")
         rows = [preload.query(trace, "SELECT count(*) FROM gemm")[0][0] for trace in self.traces()]
         self.assertEqual(sorted(rows), [0, 2])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,5 @@
 """What graphs ran: launches times contents against the box's truth, which has a line for every node."""
 import json
-import unittest
 
 import box
 import graph_programs as programs
@@ -176,7 +175,3 @@ class Graphs(preload.PreloadCase):
     @staticmethod
     def report(trace, *options):
         return box.run([preload.ANALYZER, "report", "--all", trace, *options], sim=False).stdout
-
-
-if __name__ == "__main__":
-    unittest.main()

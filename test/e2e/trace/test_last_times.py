@@ -70,7 +70,3 @@ class LastTimes(unittest.TestCase):
                                                  " FROM memset_device"))
         self.assertEqual(seen[0], seen[1])
         self.assertGreater(seen[0][0][0], 300)
-
-
-if __name__ == "__main__":
-    unittest.main()

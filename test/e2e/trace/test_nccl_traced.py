@@ -1,6 +1,5 @@
 """NCCL under the preload: ranks get what they get without it, and their traces name the same communicators
 and number the same calls."""
-import unittest
 
 import preload
 import test_nccl
@@ -122,7 +121,3 @@ class NcclTraced(test_nccl.NcclTest):
     def last_stream(trace):
         born = "SELECT stream FROM v_stream WHERE born_ns NOT NULL ORDER BY born_ns"
         return preload.query(trace, born)[-1][0]
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -231,7 +231,3 @@ class NcclView(preload.PreloadCase):
         self.traced([program, *real_nccl()], GPUSHIM_NCCL_PROFILER="all",
                     LD_LIBRARY_PATH=f"{self.folder}:{box.SIM}")
         self.assertEqual(self.source(self.the_trace()), (None, "there is a libnccl-profiler.so"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 import os
 import pathlib
 import subprocess
-import unittest
 
 import box
 import preload
@@ -141,7 +140,3 @@ class NvmlTraced(preload.PreloadCase):
     def test_a_process_ends_while_nvml_is_asked(self):
         self.busy("inside", milliseconds=100, LD_LIBRARY_PATH=self.odd_library())
         self.assert_nothing_lost(self.the_trace())
-
-
-if __name__ == "__main__":
-    unittest.main()

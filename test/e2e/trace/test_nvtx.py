@@ -5,7 +5,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import unittest
 
 import box
 import preload
@@ -242,7 +241,3 @@ class OurOffer(NvtxCase):
     def test_more_variables_than_we_have_room_for(self):
         variables = {**os.environ, "LD_PRELOAD": str(preload.SHIM), **{f"V{i}": "" for i in range(9000)}}
         self.assertEqual(self.environment(variables), sorted(map("=".join, variables.items())))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -11,7 +11,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import unittest
 
 import box
 import preload
@@ -388,7 +387,3 @@ class Trouble(RecoveryCase):
         self.assertLessEqual(said.count("\n"), 1, said)
         self.assertEqual(recover(run.trace()), (0, ""))  # what there was no time for at the end
         self.check_whole(run, threads=0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """What a trace says against what the box knows: in stepped time every operation, its call's times to the
 nanosecond, its name, bytes, device and stream."""
 import sys
-import unittest
 
 import box
 import preload
@@ -185,7 +184,3 @@ class Truth(preload.PreloadCase):
             rows.append([preload.query(self.the_trace(), f"SELECT * FROM {table} ORDER BY 1")
                          for table in tables])
         self.assertEqual(rows[0], rows[1])
-
-
-if __name__ == "__main__":
-    unittest.main()
