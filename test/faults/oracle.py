@@ -12,7 +12,6 @@ from typing import NamedTuple
 import box
 import preload
 from row import C, FORK, SPAWN
-from shim_host import include_flags
 
 C_HOST = box.BUILD / "faults" / "host"
 HOSTS = box.ROOT / "test" / "faults" / "hosts"
@@ -66,8 +65,8 @@ class Scene(preload.PreloadCase):
     def small(self, source, *flags):
         """A program of hosts/ in C that is not linked to the driver; it is compiled for this scene."""
         program = self.folder / source.partition(".")[0]
-        subprocess.run(["gcc", "-Wall", "-Werror", *include_flags(), HOSTS / source, "-o", program, *flags,
-                        "-ldl", "-pthread"], check=True)
+        subprocess.run(["gcc", "-Wall", "-Werror", *box.include_flags(), HOSTS / source, "-o", program,
+                        *flags, "-ldl", "-pthread"], check=True)
         return program
 
     def seen(self, command, knobs, timeout=120, **options):

@@ -46,18 +46,13 @@ while True:
 """
 # More launches than can be kept, where nothing may be written.
 DROPS = """
-#include <cuda.h>
+#include "one_gpu.h"
 #include <unistd.h>
 int main(void) {
-    CUcontext context;
-    CUmodule module;
-    CUfunction function;
-    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0) || cuModuleLoadData(&module, "an image") ||
-        cuModuleGetFunction(&function, module, "kernel__1us"))
-        return 1;
+    open_gpu();
+    const CUfunction function = kernel_of("kernel__1us");
     for (;;) {
-        for (int i = 0; i < 2000; ++i)
-            if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0)) return 2;
+        for (int i = 0; i < 2000; ++i) launch_one(function, 0);
         cuCtxSynchronize();
         usleep(10000);
     }

@@ -77,33 +77,27 @@ int main(void) {{
 # Threads, each with a ring of its own, when the process may no longer have files of any size.
 THREADS = 12
 SMALL_FILES_SOURCE = f"""
-#include <cuda.h>
+#include "one_gpu.h"
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/resource.h>
-static CUcontext context;
 static CUdeviceptr memory;
 static pthread_barrier_t all;
 static void* copy(void* nothing) {{
     char here[64] = {{0}};
-    if (cuCtxSetCurrent(context)) return "current";
-    for (int i = 0; i < 100; ++i)
-        if (cuMemcpyHtoD(memory, here, sizeof here)) return "copy";
+    MUST(cuCtxSetCurrent(context));
+    for (int i = 0; i < 100; ++i) MUST(cuMemcpyHtoD(memory, here, sizeof here));
     pthread_barrier_wait(&all);
     return nothing;
 }}
 int main(void) {{
     const struct rlimit small = {{16384, 16384}};
     pthread_t thread[{THREADS}];
-    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0) || cuMemAlloc(&memory, 4096)) return 1;
+    open_gpu();
+    MUST(cuMemAlloc(&memory, 4096));
     if (setrlimit(RLIMIT_FSIZE, &small)) return 2;
     pthread_barrier_init(&all, 0, {THREADS});
     for (int i = 0; i < {THREADS}; ++i) pthread_create(&thread[i], 0, copy, 0);
-    for (int i = 0; i < {THREADS}; ++i) {{
-        void* failed;
-        pthread_join(thread[i], &failed);
-        if (failed) return puts(failed), 3;
-    }}
+    for (int i = 0; i < {THREADS}; ++i) pthread_join(thread[i], 0);
     return puts("done"), 0;
 }}
 """
@@ -111,21 +105,18 @@ int main(void) {{
 # Contexts of two devices in turns, each with a kernel of its own.
 CONTEXTS = 6
 CONTEXTS_SOURCE = f"""
-#include <cuda.h>
-#include <stdio.h>
+#include "one_gpu.h"
 int main(void) {{
-    CUcontext context[{CONTEXTS}];
-    if (cuInit(0)) return 1;
-    for (int i = 0; i < {CONTEXTS}; ++i)
-        if (cuCtxCreate(&context[i], 0, 0, i % 2)) return 2;
+    CUcontext made[{CONTEXTS}];
+    MUST(cuInit(0));
+    for (int i = 0; i < {CONTEXTS}; ++i) MUST(cuCtxCreate(&made[i], 0, 0, i % 2));
     for (int i = 0; i < {CONTEXTS}; ++i) {{
-        CUmodule module;
-        CUfunction function;
         char name[32];
         snprintf(name, sizeof name, "context%d__1us", i);
-        if (cuCtxSetCurrent(context[i]) || cuModuleLoadData(&module, "an image")) return 3;
-        if (cuModuleGetFunction(&function, module, name)) return 4;
-        if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0) || cuCtxSynchronize()) return 5;
+        MUST(cuCtxSetCurrent(made[i]));
+        MUST(cuModuleLoadData(&module, "an image"));
+        launch_one(kernel_of(name), 0);
+        MUST(cuCtxSynchronize());
     }}
     return 0;
 }}
@@ -133,24 +124,20 @@ int main(void) {{
 
 # Threads that launch for so many microseconds, then nobody does any more: the writer has hardly begun.
 KILLED_SOURCE = """
-#include <cuda.h>
+#include "one_gpu.h"
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
-static CUcontext context;
 static CUfunction function;
 static void* launch(void* nothing) {
-    if (cuCtxSetCurrent(context)) abort();
-    for (;;)
-        if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0)) abort();
+    MUST(cuCtxSetCurrent(context));
+    for (;;) launch_one(function, 0);
     return nothing;
 }
 int main(int count, char** words) {
     pthread_t thread;
-    CUmodule module;
-    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0) || cuModuleLoadData(&module, "an image")) return 1;
-    if (count != 2 || cuModuleGetFunction(&function, module, "killed__0us")) return 2;
+    open_gpu();
+    function = kernel_of("killed__0us");
     for (int i = 0; i < 4; ++i) pthread_create(&thread, 0, launch, 0);
     usleep((useconds_t)atoi(words[1]));
     return kill(getpid(), SIGKILL);
@@ -160,37 +147,39 @@ int main(int count, char** words) {
 # Threads that hand streams to each other, end them and make others instead; every launch has its own name.
 ROUNDS = 4000
 STREAMS_SOURCE = f"""
-#include <cuda.h>
+#include "one_gpu.h"
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 enum {{ kThreads = 6, kPlaces = 16 }};
-static CUcontext context;
 static struct {{ pthread_mutex_t lock; CUstream stream; }} places[kPlaces];
 static void* launch(void* number) {{
     unsigned random = (unsigned)(size_t)number + 1;
-    if (cuCtxSetCurrent(context)) abort();
+    MUST(cuCtxSetCurrent(context));
     for (int i = 0; i < {ROUNDS}; ++i) {{
-        CUmodule module;
+        CUmodule image;
         CUfunction function;
         char name[32];
         random = random * 1103515245 + 12345;
         const int place = (int)(random >> 16) % kPlaces;
         snprintf(name, sizeof name, "k%zu_%d__0us", (size_t)number, i);
-        if (cuModuleLoadData(&module, "an image") || cuModuleGetFunction(&function, module, name)) abort();
+        MUST(cuModuleLoadData(&image, "an image"));
+        MUST(cuModuleGetFunction(&function, image, name));
         pthread_mutex_lock(&places[place].lock);
         CUstream* stream = &places[place].stream;
-        if (*stream == 0 && cuStreamCreate(stream, CU_STREAM_NON_BLOCKING)) abort();
-        if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, *stream, 0, 0)) abort();
-        if (random >> 30 == 0 && (cuStreamDestroy(*stream) || (*stream = 0))) abort();
+        if (*stream == 0) *stream = new_stream();
+        launch_one(function, *stream);
+        if (random >> 30 == 0) {{
+            MUST(cuStreamDestroy(*stream));
+            *stream = 0;
+        }}
         pthread_mutex_unlock(&places[place].lock);
-        if (cuCtxSynchronize() || cuModuleUnload(module)) abort();
+        MUST(cuCtxSynchronize());
+        MUST(cuModuleUnload(image));
     }}
     return 0;
 }}
 int main(void) {{
     pthread_t thread[kThreads];
-    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0)) return 1;
+    open_gpu();
     for (int i = 0; i < kPlaces; ++i) pthread_mutex_init(&places[i].lock, 0);
     for (size_t i = 0; i < kThreads; ++i) pthread_create(&thread[i], 0, launch, (void*)i);
     for (int i = 0; i < kThreads; ++i) pthread_join(thread[i], 0);

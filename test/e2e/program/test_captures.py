@@ -3,45 +3,37 @@ stepped clock."""
 import preload
 
 PROGRAM = r"""
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "one_gpu.h"
 #include <string.h>
-#define CHECK(call) do { CUresult r = call; if (r) { printf("%s: %d\n", #call, r); exit(1); } } while (0)
 void gpusim_advance_ns(long long ns);
 static CUfunction kernel;
-static void launch(CUstream stream) { CHECK(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0)); }
+static void launch(CUstream stream) { launch_one(kernel, stream); }
 static CUstream begin(CUstreamCaptureMode mode) {
-    CUstream stream;
-    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CHECK(cuStreamBeginCapture(stream, mode));
+    CUstream stream = new_stream();
+    MUST(cuStreamBeginCapture(stream, mode));
     return stream;
 }
 int main(int count, char** words) {
     const char* what = words[1];
-    CUcontext context, other;
-    CUmodule module;
-    CUstream stream;
-    CHECK(cuInit(0));
-    CHECK(cuCtxCreate(&context, 0, 0, 0));
-    CHECK(cuModuleLoadData(&module, "an image"));
-    CHECK(cuModuleGetFunction(&kernel, module, "busy__20us"));
-    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CHECK(cuStreamSynchronize(stream));
+    CUcontext other;
+    open_gpu();
+    kernel = kernel_of("busy__20us");
+    CUstream stream = new_stream();
+    MUST(cuStreamSynchronize(stream));
     gpusim_advance_ns(100000000);
     if (!strcmp(what, "ended")) {
         CUstream captured = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
         CUgraph graph;
         launch(captured);
-        CHECK(cuStreamEndCapture(captured, &graph));
+        MUST(cuStreamEndCapture(captured, &graph));
     } else if (!strcmp(what, "stream")) {
         CUstream captured = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
         launch(captured);
-        CHECK(cuStreamDestroy(captured));
+        MUST(cuStreamDestroy(captured));
     } else if (!strcmp(what, "context")) {
-        CHECK(cuCtxCreate(&other, 0, 0, 0));
+        MUST(cuCtxCreate(&other, 0, 0, 0));
         begin(CU_STREAM_CAPTURE_MODE_RELAXED);
-        CHECK(cuCtxDestroy(other));
+        MUST(cuCtxDestroy(other));
     } else if (!strcmp(what, "invalid")) {
         CUstream captured = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
         printf("%d ", cuStreamSynchronize(captured));
@@ -53,7 +45,7 @@ int main(int count, char** words) {
     for (int i = 0; i < 40; ++i) gpusim_advance_ns(50000000);
     for (int burst = 0; burst < 40; ++burst) {
         for (int i = 0; i < 50; ++i) launch(stream);
-        CHECK(cuStreamSynchronize(stream));
+        MUST(cuStreamSynchronize(stream));
         gpusim_advance_ns(1000000);
     }
     return 0;

@@ -9,18 +9,13 @@ import preload
 
 LAUNCHES = 60_000
 PROGRAM = f"""
-#include <cuda.h>
-#include <stdio.h>
+#include "one_gpu.h"
 #include <unistd.h>
 int main(void) {{
-    CUcontext context;
-    CUmodule module;
-    CUfunction function;
-    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0) || cuModuleLoadData(&module, "an image") ||
-        cuModuleGetFunction(&function, module, "kernel__1us"))
-        return 1;
+    open_gpu();
+    const CUfunction function = kernel_of("kernel__1us");
     for (int i = 0; i < {LAUNCHES}; ++i) {{
-        if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0)) return 2;
+        launch_one(function, 0);
         if (i % 1000 == 0) usleep(1000);
     }}
     return puts("done"), cuCtxSynchronize();

@@ -6,12 +6,10 @@ from preload import PreloadCase, compiled, ledger, query
 
 # Steps of `begin` are the calls around gaps; each test says what happens between them.
 C_PROGRAM = """
-#include <cuda.h>
+#include "one_gpu.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 void gpusim_advance_ns(uint64_t);
@@ -21,15 +19,9 @@ static int64_t now(clockid_t clock) {
     clock_gettime(clock, &t);
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
-static void must(CUresult result) { if (result != CUDA_SUCCESS) { printf("error %d\\n", result); exit(1); } }
-static void call(void) { must(cuCtxSynchronize()); }
+static void call(void) { MUST(cuCtxSynchronize()); }
 static void begin(void) {
-    CUcontext context;
-    CUdevice device;
-    must(cuInit(0));
-    must(cuDeviceGet(&device, 0));
-    must(cuDevicePrimaryCtxRetain(&context, device));
-    must(cuCtxSetCurrent(context));
+    open_primary();
     call();
 }
 static void run_for(int64_t cpu_ns) {
@@ -94,18 +86,15 @@ int main(void) {
 # A launch with attributes has a second slot, which has to stay beside its first.
 LAUNCHES = C_PROGRAM + """
 int main(void) {
-    CUmodule module;
-    CUfunction kernel;
     CUlaunchAttribute attribute = {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
     CUlaunchConfig config = {6, 1, 1, 32, 1, 1, 0, 0, &attribute, 1};
     attribute.value.clusterDim.x = 3;
     attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
     begin();
-    must(cuModuleLoadData(&module, "image"));
-    must(cuModuleGetFunction(&kernel, module, "k__5us"));
+    const CUfunction kernel = kernel_of("k__5us");
     for (int i = 0; i < 9; ++i) {
         gpusim_block_ns(100000);
-        must(cuLaunchKernelEx(&config, kernel, 0, 0));
+        MUST(cuLaunchKernelEx(&config, kernel, 0, 0));
     }
     call();
     return 0;

@@ -13,7 +13,7 @@ static void launches(const char* name, int times) {
 static const char* others;
 static CUcontext theirs;
 static void* launches_of_others(void* times) {
-    CHECK(cuCtxSetCurrent(theirs));
+    MUST(cuCtxSetCurrent(theirs));
     launches(others, *(int*)times);
     return 0;
 }
@@ -21,19 +21,19 @@ static void* launches_of_others(void* times) {
 static void launches_elsewhere(const char* name, int times) {
     pthread_t thread;
     others = name;
-    CHECK(cuCtxGetCurrent(&theirs));
-    CHECK(pthread_create(&thread, 0, launches_of_others, &times));
-    CHECK(pthread_join(thread, 0));
+    MUST(cuCtxGetCurrent(&theirs));
+    MUST(pthread_create(&thread, 0, launches_of_others, &times));
+    MUST(pthread_join(thread, 0));
 }
 static void (*measured)(const char* name, int times) = launches;
 static float measure(const char* name, int times) {
     float ms;
     launch("flush__200us", stream);
-    CHECK(cuEventRecord(from, stream));
+    MUST(cuEventRecord(from, stream));
     measured(name, times);
-    CHECK(cuEventRecord(until, stream));
-    CHECK(cuEventSynchronize(until));
-    CHECK(cuEventElapsedTime(&ms, from, until));
+    MUST(cuEventRecord(until, stream));
+    MUST(cuEventSynchronize(until));
+    MUST(cuEventElapsedTime(&ms, from, until));
     return ms;
 }
 /* One kernel of 80 us, or ten of 7. */
@@ -44,14 +44,14 @@ static void choose(void) {
 static void steps(int times) {
     while (times-- > 0) {
         launch("step__300us", stream);
-        CHECK(cuStreamSynchronize(stream));
+        MUST(cuStreamSynchronize(stream));
         gpusim_advance_ns(1000000);
     }
 }
 """
 EVENTS = """
-    CHECK(cuEventCreate(&from, CU_EVENT_DEFAULT));
-    CHECK(cuEventCreate(&until, CU_EVENT_DEFAULT));
+    MUST(cuEventCreate(&from, CU_EVENT_DEFAULT));
+    MUST(cuEventCreate(&until, CU_EVENT_DEFAULT));
 """
 AT_FIRST = "steps(20); choose(); choose(); steps(3000); choose(); choose();"
 LATE = "steps(9000); choose(); choose();"
@@ -59,34 +59,34 @@ LATE = "steps(9000); choose(); choose();"
 TIMES_STEPS = """
     for (int i = 0; i < 900; ++i) {
         float ms;
-        CHECK(cuEventRecord(from, stream));
+        MUST(cuEventRecord(from, stream));
         launches("step__300us", 40);
-        CHECK(cuEventRecord(until, stream));
-        CHECK(cuEventSynchronize(until));
-        CHECK(cuEventElapsedTime(&ms, from, until));
+        MUST(cuEventRecord(until, stream));
+        MUST(cuEventSynchronize(until));
+        MUST(cuEventElapsedTime(&ms, from, until));
     }
 """
 # As libraries order their own streams: by events that have timing, and are made for it each time.
 ORDERS_STREAMS = """
     CUevent fork, joins[2];
     CUstream others[2];
-    for (int i = 0; i < 2; ++i) CHECK(cuStreamCreate(&others[i], CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < 2; ++i) MUST(cuStreamCreate(&others[i], CU_STREAM_NON_BLOCKING));
     choose();
     for (int step = 0; step < 3000; ++step) {
-        CHECK(cuEventCreate(&fork, CU_EVENT_DEFAULT));
+        MUST(cuEventCreate(&fork, CU_EVENT_DEFAULT));
         launch("fork__100us", stream);
-        CHECK(cuEventRecord(fork, stream));
+        MUST(cuEventRecord(fork, stream));
         for (int i = 0; i < 2; ++i) {
-            CHECK(cuEventCreate(&joins[i], CU_EVENT_DEFAULT));
-            CHECK(cuStreamWaitEvent(others[i], fork, 0));
+            MUST(cuEventCreate(&joins[i], CU_EVENT_DEFAULT));
+            MUST(cuStreamWaitEvent(others[i], fork, 0));
             launch("beside__200us", others[i]);
-            CHECK(cuEventRecord(joins[i], others[i]));
+            MUST(cuEventRecord(joins[i], others[i]));
         }
         for (int i = 0; i < 2; ++i) {
-            CHECK(cuStreamWaitEvent(stream, joins[i], 0));
-            CHECK(cuEventDestroy(joins[i]));
+            MUST(cuStreamWaitEvent(stream, joins[i], 0));
+            MUST(cuEventDestroy(joins[i]));
         }
-        CHECK(cuEventDestroy(fork));
+        MUST(cuEventDestroy(fork));
         steps(1);
     }
 """
@@ -94,17 +94,17 @@ ORDERS_STREAMS = """
 FORKS = """
     CUevent fork;
     CUstream beside;
-    CHECK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+    MUST(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
     for (int step = 0; step < %d; ++step) {
-        CHECK(cuEventCreate(&fork, CU_EVENT_DEFAULT));
-        CHECK(cuEventRecord(fork, stream));
-        CHECK(cuStreamWaitEvent(beside, fork, 0));
-        CHECK(cuEventDestroy(fork));
+        MUST(cuEventCreate(&fork, CU_EVENT_DEFAULT));
+        MUST(cuEventRecord(fork, stream));
+        MUST(cuStreamWaitEvent(beside, fork, 0));
+        MUST(cuEventDestroy(fork));
 """
 # By a thread of its own, as backward passes are, beside a record of another thread that nobody asks for.
 ORDERED_ELSEWHERE = """
 static void* order_streams(void* nothing) {
-    CHECK(cuCtxSetCurrent(theirs));
+    MUST(cuCtxSetCurrent(theirs));
 """ + FORKS % 6000 + """
         steps(1);
     }
@@ -113,14 +113,14 @@ static void* order_streams(void* nothing) {
 """
 ORDERS_ELSEWHERE = """
     pthread_t thread;
-    CHECK(cuEventRecord(from, stream));
-    CHECK(cuCtxGetCurrent(&theirs));
-    CHECK(pthread_create(&thread, 0, order_streams, 0));
-    CHECK(pthread_join(thread, 0));
+    MUST(cuEventRecord(from, stream));
+    MUST(cuCtxGetCurrent(&theirs));
+    MUST(pthread_create(&thread, 0, order_streams, 0));
+    MUST(pthread_join(thread, 0));
 """
 # Each step is longer than a sign lasts, and has a record that nobody asks for.
 LONG_STEPS = FORKS % 40 + """
-        CHECK(cuEventRecord(from, stream));
+        MUST(cuEventRecord(from, stream));
         steps(10);
         gpusim_advance_ns(2000000000);
     }

@@ -5,24 +5,20 @@ import preload
 MODULES, NAMES, TWICE_EVERY = 3000, 41, 3
 
 PROGRAM = f"""
-#include <cuda.h>
-#include <stdio.h>
+#include "one_gpu.h"
 int main(void) {{
-    CUcontext context;
     CUfunction first = 0;
     int again = 0;
-    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0)) return 1;
+    open_gpu();
     for (int i = 0; i < {MODULES}; ++i) {{
-        CUmodule module;
-        CUfunction function;
         char name[32];
         snprintf(name, sizeof name, "kernel%d__1us", i % {NAMES});
-        if (cuModuleLoadData(&module, "an image") || cuModuleGetFunction(&function, module, name)) return 2;
+        MUST(cuModuleLoadData(&module, "an image"));
+        const CUfunction function = kernel_of(name);
         if (i == 0) first = function;
         again += function == first;
-        for (int times = 0; times <= (i % {TWICE_EVERY} == 0); ++times)
-            if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0)) return 3;
-        if (cuModuleUnload(module)) return 4;
+        for (int times = 0; times <= (i % {TWICE_EVERY} == 0); ++times) launch_one(function, 0);
+        MUST(cuModuleUnload(module));
     }}
     printf("%d\\n", again);
     return cuCtxSynchronize();

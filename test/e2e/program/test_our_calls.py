@@ -14,10 +14,10 @@ RESTS = r"""
         launch("compute__300us", stream);
         gpusim_advance_ns(10000000);
     }
-    CHECK(cuStreamSynchronize(stream));
+    MUST(cuStreamSynchronize(stream));
     for (int i = 0; i < rest_s * 100; ++i) {
         gpusim_advance_ns(10000000);
-        CHECK(cuCtxSetCurrent(context));
+        MUST(cuCtxSetCurrent(context));
     }
 """.replace("BUSY", str(BUSY_S))
 OF_A_DEVICE = ("cuEventRecord", "cuEventQuery", "cuEventElapsedTime_v2", "cuEventElapsedTime",
@@ -26,7 +26,7 @@ SMALL_STACK = r"""
 #include <pthread.h>
 static void* ask(void* unused) {
     CUcontext current;
-    CHECK(cuCtxGetCurrent(&current));
+    MUST(cuCtxGetCurrent(&current));
     return unused;
 }
 static void ask_with_a_stack_of(size_t bytes) {

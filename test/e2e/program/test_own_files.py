@@ -37,30 +37,24 @@ class Descriptors(LifecycleCase):
 class NewRings(preload.PreloadCase):
     """A thread that has no ring yet makes one, with a descriptor of the program's table for that moment."""
     PROGRAM = """
-    #include <cuda.h>
+    #include "one_gpu.h"
     #include <pthread.h>
-    #include <stdio.h>
-    static CUcontext context;
     static CUfunction function;
     static pthread_barrier_t all;
     static void* launches(void* unused) {
-        long failed = cuCtxSetCurrent(context);
-        for (int i = 0; i < 10; ++i) failed += cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0);
+        MUST(cuCtxSetCurrent(context));
+        for (int i = 0; i < 10; ++i) launch_one(function, 0);
         pthread_barrier_wait(&all);  /* none leaves its ring to another */
-        return (void)unused, (void*)failed;
+        return unused;
     }
     int main(void) {
-        CUmodule module;
         pthread_t thread[8];
-        void* failed[8];
-        int bad = 0;
         pthread_barrier_init(&all, 0, 8);
-        if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0) || cuModuleLoadData(&module, "an image") ||
-            cuModuleGetFunction(&function, module, "kernel__100ns"))
-            return 1;
+        open_gpu();
+        function = kernel_of("kernel__100ns");
         for (int i = 0; i < 8; ++i) pthread_create(&thread[i], 0, launches, 0);
-        for (int i = 0; i < 8; ++i) pthread_join(thread[i], &failed[i]), bad += failed[i] != 0;
-        return bad;
+        for (int i = 0; i < 8; ++i) pthread_join(thread[i], 0);
+        return 0;
     }
     """
     # The program closes the number of each thread's new ring and has a file of its own under it at once. None

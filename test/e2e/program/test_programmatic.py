@@ -12,7 +12,7 @@ static void launch_as(const char* name, int programmatic) {
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
     attribute.value.programmaticStreamSerializationAllowed = programmatic;
     CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, stream, &attribute, 1};
-    CHECK(cuLaunchKernelEx(&config, kernel(name), 0, 0));
+    MUST(cuLaunchKernelEx(&config, kernel_of(name), 0, 0));
 }
 """
 BODY = r"""
@@ -23,7 +23,7 @@ BODY = r"""
         launch_as("third__60us", 1);
         launch_as("first__40us", 0);
         launch_as("after__20us", 0);
-        CHECK(cuStreamSynchronize(stream));
+        MUST(cuStreamSynchronize(stream));
         gpusim_advance_ns(4000000);
     }
 """.replace("STEPS", str(STEPS))

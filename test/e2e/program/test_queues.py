@@ -7,7 +7,7 @@ STEPS = 300
 BODY = r"""
     const int others = count > 1 ? atoi(words[1]) : 1, is_stuck = count > 2;
     CUstream other[64];
-    for (int i = 0; i < others; ++i) CHECK(cuStreamCreate(&other[i], CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < others; ++i) MUST(cuStreamCreate(&other[i], CU_STREAM_NON_BLOCKING));
     for (int step = 0; step < STEPS; ++step) {
         for (int i = 0; i < others; ++i) launch("beside__700us", other[i]);
         launch("compute__300us", stream);
@@ -17,7 +17,7 @@ BODY = r"""
             gpusim_advance_ns(100000000);
             cuStreamQuery(stream);
         }
-        CHECK(cuCtxSynchronize());
+        MUST(cuCtxSynchronize());
         gpusim_advance_ns(1000000);
     }
 """.replace("STEPS", str(STEPS))

@@ -10,33 +10,26 @@ STEPS = ["--steps", "12", "--loss-every", "5", "--params", "60000", "--bucket-mb
 
 THREADS, LAUNCHES = 8, 3000
 LAUNCHING_THREADS = f"""
-#include <cuda.h>
+#include "one_gpu.h"
 #include <pthread.h>
-#include <stdio.h>
-static CUcontext context;
 static CUfunction function[{THREADS}];
 static void* launch(void* number) {{
-    CUstream stream;
-    if (cuCtxSetCurrent(context) || cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)) return "setup";
-    for (int i = 0; i < {LAUNCHES}; ++i)
-        if (cuLaunchKernel(function[(size_t)number], 1, 1, 1, 32, 1, 1, 0, stream, 0, 0)) return "launch";
-    return cuStreamSynchronize(stream) ? "synchronize" : 0;
+    MUST(cuCtxSetCurrent(context));
+    const CUstream stream = new_stream();
+    for (int i = 0; i < {LAUNCHES}; ++i) launch_one(function[(size_t)number], stream);
+    MUST(cuStreamSynchronize(stream));
+    return 0;
 }}
 int main(void) {{
     pthread_t thread[{THREADS}];
-    CUmodule module;
-    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0) || cuModuleLoadData(&module, "an image")) return 1;
+    open_gpu();
     for (size_t i = 0; i < {THREADS}; ++i) {{
         char name[32];
         snprintf(name, sizeof name, "thread%zu__1us", i);
-        if (cuModuleGetFunction(&function[i], module, name)) return 2;
+        function[i] = kernel_of(name);
     }}
     for (size_t i = 0; i < {THREADS}; ++i) pthread_create(&thread[i], 0, launch, (void*)i);
-    for (size_t i = 0; i < {THREADS}; ++i) {{
-        void* failed;
-        pthread_join(thread[i], &failed);
-        if (failed) return puts(failed), 3;
-    }}
+    for (size_t i = 0; i < {THREADS}; ++i) pthread_join(thread[i], 0);
     return puts("done"), 0;
 }}
 """

@@ -15,19 +15,14 @@ import own_shm
 import preload
 
 SOURCE = """
-#include <cuda.h>
-#include <stdlib.h>
+#include "one_gpu.h"
 #include <unistd.h>
 // short WAY SECONDS: makes a context, launches and stays so long; ends as it is told.
 int main(int count, char** words) {
-    CUdevice device; CUcontext context; CUmodule module; CUfunction function;
-    if (cuInit(0) || cuDeviceGet(&device, 0) || cuCtxCreate(&context, NULL, 0, device)) return 9;
+    open_gpu();
     if (words[1][0] != 'c') {
-        if (cuModuleLoadData(&module, ".visible .entry k__1us()")) return 8;
-        if (cuModuleGetFunction(&function, module, "k__1us")) return 7;
-        for (int i = 0; i < 3; ++i)
-            if (cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)) return 6;
-        if (cuCtxSynchronize()) return 5;
+        for (int i = 0; i < 3; ++i) launch_one(kernel_of("k__1us"), 0);
+        MUST(cuCtxSynchronize());
     }
     if (count > 2) sleep(atoi(words[2]));
     if (words[1][0] == '_') _exit(0);

@@ -152,9 +152,9 @@ GRAPHS = """
     CUgraphNode set;
     CUDA_MEMSET_NODE_PARAMS params = {.dst = data, .pitch = 64, .value = 1, .elementSize = 4, .width = 16,
                                       .height = 1};
-    CHECK(cuGraphAddMemsetNode(&set, graph, &nodes[2], 1, &params, context));
+    MUST(cuGraphAddMemsetNode(&set, graph, &nodes[2], 1, &params, context));
     CUgraphExec ready;
-    CHECK(cuGraphInstantiateWithFlags(&ready, graph, 0));
-    for (int i = 0; i < 3; ++i) CHECK(cuGraphLaunch(ready, stream));
-    CHECK(cuStreamSynchronize(stream));
+    MUST(cuGraphInstantiateWithFlags(&ready, graph, 0));
+    for (int i = 0; i < 3; ++i) MUST(cuGraphLaunch(ready, stream));
+    MUST(cuStreamSynchronize(stream));
 """

@@ -14,52 +14,52 @@ static CUgraphExec exec, other_exec;
 static CUgraph graph, other;
 static CUgraphNode node;
 static void small(void) {
-    CHECK(cublasSgemm_v2(handle, 0, 0, 64, 32, 16, 0, 0, 64, 0, 16, 0, 0, 64));
+    MUST(cublasSgemm_v2(handle, 0, 0, 64, 32, 16, 0, 0, 64, 0, 16, 0, 0, 64));
 }
-static void begin(void) { CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED)); }
+static void begin(void) { MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED)); }
 static CUgraph end(void) {
     CUgraph made;
-    CHECK(cuStreamEndCapture(stream, &made));
+    MUST(cuStreamEndCapture(stream, &made));
     return made;
 }
 static CUgraphExec instance(CUgraph of) {
     CUgraphExec made;
-    CHECK(cuGraphInstantiateWithFlags(&made, of, 0));
+    MUST(cuGraphInstantiateWithFlags(&made, of, 0));
     return made;
 }
 static CUgraph captured_products(void) { begin(); products(); return end(); }
 static CUgraph captured_small(void) { begin(); small(); return end(); }
 static CUgraphNode add_child(CUgraph to, CUgraph child) {
     CUgraphNode made;
-    CHECK(cuGraphAddChildGraphNode(&made, to, 0, 0, child));
+    MUST(cuGraphAddChildGraphNode(&made, to, 0, 0, child));
     return made;
 }
 static CUDA_KERNEL_NODE_PARAMS one_block(const char* name) {
-    CUDA_KERNEL_NODE_PARAMS node = {.func = kernel(name), .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
+    CUDA_KERNEL_NODE_PARAMS node = {.func = kernel_of(name), .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
                                     .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1};
     return node;
 }
 static CUgraphNode node_of(CUgraph of, size_t which) {
     CUgraphNode all[16];
     size_t count = 16;
-    CHECK(cuGraphGetNodes(of, all, &count));
+    MUST(cuGraphGetNodes(of, all, &count));
     return all[which];
 }
 static void update(CUgraphExec of, CUgraph to) {
     CUgraphExecUpdateResultInfo info;
-    CHECK(cuGraphExecUpdate(of, to, &info));
+    MUST(cuGraphExecUpdate(of, to, &info));
 }
 """
 LOOP = r"""
     for (int i = 0; i < 60; ++i) {
         gpushim_step(0, 0);
         STEP
-        CHECK(cuStreamSynchronize(stream));
+        MUST(cuStreamSynchronize(stream));
         gpusim_advance_ns(100000);
     }
 """
-START = "CHECK(cublasCreate_v2(&handle)); CHECK(cublasSetStream_v2(handle, stream));"
-LAUNCH = "CHECK(cuGraphLaunch(exec, stream));"
+START = "MUST(cublasCreate_v2(&handle)); MUST(cublasSetStream_v2(handle, stream));"
+LAUNCH = "MUST(cuGraphLaunch(exec, stream));"
 
 
 class GraphProducts(test_products.Traced):
@@ -99,19 +99,19 @@ class GraphProducts(test_products.Traced):
 
     JOINED = told_graph_programs.SECOND_STREAM + r"""
         begin();
-        CHECK(cuEventRecord(fork, stream));
-        CHECK(cuStreamWaitEvent(second, fork, 0));
-        CHECK(cublasSetStream_v2(handle, second));
+        MUST(cuEventRecord(fork, stream));
+        MUST(cuStreamWaitEvent(second, fork, 0));
+        MUST(cublasSetStream_v2(handle, second));
         products();
-        CHECK(cuEventRecord(join, second));
-        CHECK(cuStreamWaitEvent(stream, join, 0));
+        MUST(cuEventRecord(join, second));
+        MUST(cuStreamWaitEvent(stream, join, 0));
         exec = instance(end());
     """
     INTO = r"""
-        CHECK(cuGraphCreate(&graph, 0));
-        CHECK(cuStreamBeginCaptureToGraph(stream, graph, 0, 0, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+        MUST(cuGraphCreate(&graph, 0));
+        MUST(cuStreamBeginCaptureToGraph(stream, graph, 0, 0, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
         products();
-        CHECK(cuStreamEndCapture(stream, &other));
+        MUST(cuStreamEndCapture(stream, &other));
         exec = instance(graph);
     """
 
@@ -120,13 +120,13 @@ class GraphProducts(test_products.Traced):
 
     def test_one_capture_made_executable_twice(self):
         self.assert_each(2 * ASKED, "graph = captured_products(); exec = instance(graph);"
-                                    "other_exec = instance(graph); CHECK(cuGraphDestroy(graph));",
+                                    "other_exec = instance(graph); MUST(cuGraphDestroy(graph));",
                          LAUNCH + LAUNCH.replace("exec", "other_exec"))
 
     def test_a_capture_that_was_thrown_away(self):
         """And one that was broken off, and one that was never launched."""
         self.assert_each(SMALL, r"""
-            CHECK(cuGraphDestroy(captured_products()));
+            MUST(cuGraphDestroy(captured_products()));
             instance(captured_products());
             begin();
             products();
@@ -142,10 +142,10 @@ class GraphProducts(test_products.Traced):
             if (i % 2)
                 small();
             else
-                CHECK(cublasSgemm_v2(handle, 0, 0, 128, 32, 16, 0, 0, 128, 0, 16, 0, 0, 128));
+                MUST(cublasSgemm_v2(handle, 0, 0, 128, 32, 16, 0, 0, 128, 0, 16, 0, 0, 128));
             graph = end();
             update(exec, graph);
-            CHECK(cuGraphDestroy(graph));
+            MUST(cuGraphDestroy(graph));
         """ + LAUNCH)
         self.assertEqual(list(found), [SMALL, 2 * SMALL])
         self.assertLessEqual(abs(found[SMALL] - found[2 * SMALL]), 1)
@@ -171,26 +171,26 @@ class GraphProducts(test_products.Traced):
     def test_a_child_graph_that_is_replaced(self):
         found = self.flops_of(r"""
             CUgraph larger;
-            CHECK(cuGraphCreate(&graph, 0));
+            MUST(cuGraphCreate(&graph, 0));
             node = add_child(graph, captured_small());
             exec = instance(graph);
             begin();
-            CHECK(cublasSgemm_v2(handle, 0, 0, 128, 32, 16, 0, 0, 128, 0, 16, 0, 0, 128));
+            MUST(cublasSgemm_v2(handle, 0, 0, 128, 32, 16, 0, 0, 128, 0, 16, 0, 0, 128));
             larger = end();
-        """, "if (i == 40) CHECK(cuGraphExecChildGraphNodeSetParams(exec, node, larger));" + LAUNCH)
+        """, "if (i == 40) MUST(cuGraphExecChildGraphNodeSetParams(exec, node, larger));" + LAUNCH)
         self.assertEqual(list(found), [SMALL, 2 * SMALL])
         self.assertEqual(found[2 * SMALL], 19)  # from the 41st on; the last step has no end
 
     def test_a_copy_of_a_graph(self):
-        self.assert_each(ASKED, "CHECK(cuGraphClone(&other, captured_products())); exec = instance(other);")
+        self.assert_each(ASKED, "MUST(cuGraphClone(&other, captured_products())); exec = instance(other);")
 
     def test_a_graph_that_is_launched_into_a_capture(self):
         self.assert_each(ASKED + 2 * SMALL, r"""
             other_exec = instance(captured_small());
             begin();
             products();
-            CHECK(cuGraphLaunch(other_exec, stream));
-            CHECK(cuGraphLaunch(other_exec, stream));
+            MUST(cuGraphLaunch(other_exec, stream));
+            MUST(cuGraphLaunch(other_exec, stream));
             exec = instance(end());
         """)
 
@@ -202,8 +202,8 @@ class GraphProducts(test_products.Traced):
             %s
         """
         exec_is_changed = ("exec = instance(graph);"
-                           "CHECK(cuGraphExecKernelNodeSetParams(exec, node, &params));")
-        graph_is_changed = "CHECK(cuGraphKernelNodeSetParams(node, &params)); exec = instance(graph);"
+                           "MUST(cuGraphExecKernelNodeSetParams(exec, node, &params));")
+        graph_is_changed = "MUST(cuGraphKernelNodeSetParams(node, &params)); exec = instance(graph);"
         for changed in (exec_is_changed, graph_is_changed):
             with self.subTest(changed):
                 self.setUp()
@@ -215,7 +215,7 @@ class GraphProducts(test_products.Traced):
         self.assert_none("does not run all the kernels", r"""
             graph = captured_products();
             exec = instance(graph);
-            CHECK(cuGraphNodeSetEnabled(exec, node_of(graph, 0), 0));
+            MUST(cuGraphNodeSetEnabled(exec, node_of(graph, 0), 0));
         """)
 
     def test_beside_matrix_products_that_are_not_recorded(self):

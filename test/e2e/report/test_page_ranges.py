@@ -9,7 +9,6 @@ import browser
 import optional
 import page_reader
 import preload
-import shim_host
 import stepped_program
 
 BEFORE = r"""
@@ -45,7 +44,7 @@ BODY = r"""
         gpushim_range_push("<back>ward");
         launch("own__50us", stream);
         gpushim_range_pop();
-        CHECK(cuStreamSynchronize(stream));
+        MUST(cuStreamSynchronize(stream));
         nvtxRangeEnd(whole);
         LOAD
         gpusim_advance_ns(100000);
@@ -60,7 +59,7 @@ class OwnRanges(preload.PreloadCase):
     def page_of(self, body=BODY, load="", *words):
         source = stepped_program.HEAD + BEFORE + stepped_program.MAIN.replace("BODY", body)
         program = preload.compiled(source.replace("LOAD", load), self.folder / "program", "-l:libgpusim.so",
-                                   "-lpthread", before=shim_host.include_flags())
+                                   "-lpthread")
         self.traced([program], GPUSHIM_BUDGET="100%", GPUSHIM_DEVICE_TIME="events", **stepped_program.STEPPED)
         self.page = self.folder / "page.html"
         return self.again(self.the_trace(), *words)

@@ -6,7 +6,6 @@ import re
 
 import box
 import preload
-import shim_host
 import stepped_program
 
 BEFORE = r"""
@@ -20,36 +19,36 @@ int cublasDgemmBatched(void*, int, int, int m, int n, int k, void*, void*, int, 
                        int batch);
 void gpushim_step(const char*, long) __attribute__((weak));
 static void products(void) {
-    CHECK(cublasSgemm_v2(handle, 0, 0, 1024, 512, 256, 0, 0, 1024, 0, 256, 0, 0, 1024));
-    CHECK(cublasGemmEx(handle, 0, 0, 64, 32, 8192, 0, 0, 2, 64, 0, 2, 8192, 0, 0, 2, 64, 68, -1));
-    CHECK(cublasDgemmBatched(handle, 0, 0, 128, 128, 128, 0, 0, 128, 0, 128, 0, 0, 128, 10));
+    MUST(cublasSgemm_v2(handle, 0, 0, 1024, 512, 256, 0, 0, 1024, 0, 256, 0, 0, 1024));
+    MUST(cublasGemmEx(handle, 0, 0, 64, 32, 8192, 0, 0, 2, 64, 0, 2, 8192, 0, 0, 2, 64, 68, -1));
+    MUST(cublasDgemmBatched(handle, 0, 0, 128, 128, 128, 0, 0, 128, 0, 128, 0, 0, 128, 10));
 }
 """
 BODY = r"""
-    CHECK(cublasCreate_v2(&handle));
-    CHECK(cublasSetStream_v2(handle, stream));
+    MUST(cublasCreate_v2(&handle));
+    MUST(cublasSetStream_v2(handle, stream));
     for (int i = 0; i < 60; ++i) {
         gpushim_step(0, 0);
         products();
         launch("own__5us", stream);
         launch("own__5us", stream);
-        CHECK(cuStreamSynchronize(stream));
+        MUST(cuStreamSynchronize(stream));
         gpusim_advance_ns(100000);
     }
 """
 CAPTURED = r"""
     CUgraph graph;
     CUgraphExec exec;
-    CHECK(cublasCreate_v2(&handle));
-    CHECK(cublasSetStream_v2(handle, stream));
-    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    MUST(cublasCreate_v2(&handle));
+    MUST(cublasSetStream_v2(handle, stream));
+    MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     products();
-    CHECK(cuStreamEndCapture(stream, &graph));
-    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    MUST(cuStreamEndCapture(stream, &graph));
+    MUST(cuGraphInstantiateWithFlags(&exec, graph, 0));
     for (int i = 0; i < 60; ++i) {
         gpushim_step(0, 0);
-        CHECK(cuGraphLaunch(exec, stream));
-        CHECK(cuStreamSynchronize(stream));
+        MUST(cuGraphLaunch(exec, stream));
+        MUST(cuStreamSynchronize(stream));
         gpusim_advance_ns(100000);
     }
 """
@@ -69,8 +68,7 @@ class Traced(preload.PreloadCase):
 
     def answer(self, body, before="", more="", **knobs):
         source = stepped_program.HEAD + before + BEFORE + more + stepped_program.MAIN.replace("BODY", body)
-        program = preload.compiled(source, self.folder / "program", "-l:libgpusim.so", "-l:libcublas.so.12",
-                                   before=shim_host.include_flags())
+        program = preload.compiled(source, self.folder / "program", "-l:libgpusim.so", "-l:libcublas.so.12")
         self.traced([program], GPUSHIM_BUDGET="100%", GPUSHIM_DEVICE_TIME="events", **stepped_program.STEPPED,
                     **knobs)
         said = json.loads(self.report("--json"))

@@ -1,11 +1,11 @@
 """How fast and how large the box is: launches against plain calls of a process, memory, many at once."""
-import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
 import box
+import preload
 
 FREE = {"GPUSIM_LAUNCH_NS": 0, "GPUSIM_LATENCY_NS": 0, "GPUSIM_EVENT_NS": 0, "GPUSIM_EVENT_LATENCY_NS": 0,
         "GPUSIM_CALL_NS": 0}
@@ -13,9 +13,8 @@ FREE = {"GPUSIM_LAUNCH_NS": 0, "GPUSIM_LATENCY_NS": 0, "GPUSIM_EVENT_NS": 0, "GP
 MOST_PLAIN_CALLS = 1500
 
 PROGRAM = r"""
-#include <cuda.h>
+#include "one_gpu.h"
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -56,14 +55,12 @@ static double plain_calls(int count) {
 
 int main(void) {
     enum { ROUNDS = 20, COUNT = 50000 };
-    CUcontext context;
-    CUmodule module;
     void* driver = dlopen("libcuda.so.1", RTLD_NOW);
     launch = dlsym(driver, "cuLaunchKernel");
     plain = dlsym(RTLD_DEFAULT, "abs");
-    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0) || cuModuleLoadData(&module, "any image") ||
-        cuModuleGetFunction(&function, module, "kernel__100ns") || launches(1000) < 0)
-        return 1;
+    open_gpu();
+    function = kernel_of("kernel__100ns");
+    if (launches(1000) < 0) return 1;
     double best = 1, best_plain = 1;
     long before = resident_kib();
     for (int round = 0; round < ROUNDS; ++round) { /* the quickest of each: what others do only adds */
@@ -72,22 +69,12 @@ int main(void) {
         if (one < best) best = one;
         if (other < best_plain) best_plain = other;
     }
-    if (cuCtxSynchronize()) return 1;
+    MUST(cuCtxSynchronize());
     printf("launch_ns %.1f plain_ns %.3f grown_kib %ld\n", best * 1e9, best_plain * 1e9,
            resident_kib() - before);
     return 0;
 }
 """
-
-
-def built(folder):
-    program = f"{folder}/launches"
-    include = re.search(r"^CUDA_INCLUDE := (.*)$", (box.ROOT / "build/deps.mk").read_text(), re.MULTILINE)
-    subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-x", "c", "-", "-o", program,
-                    "-I", box.ROOT / include.group(1), f"-L{box.SIM}", "-lcuda",
-                    f"-Wl,-rpath-link,{box.SIM}", "-ldl"],
-                   input=PROGRAM, text=True, check=True)
-    return program
 
 
 def figures(output):
@@ -100,7 +87,7 @@ class BoxSpeedTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="gpusim-speed-")
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.program = built(cls.folder.name)
+        cls.program = preload.compiled(PROGRAM, f"{cls.folder.name}/launches")
 
     def measured(self, knobs):
         process = box.run([self.program], knobs=knobs)

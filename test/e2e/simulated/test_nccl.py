@@ -71,9 +71,7 @@ class NcclTest(unittest.TestCase):
 
     def test_the_names_are_those_of_the_header(self):
         """Every function that nccl.h declares, and its twin; ncclX is weak, pncclX is not. And newer ones."""
-        deps = (box.ROOT / "build" / "deps.mk").read_text(encoding="utf-8")
-        folders = re.findall(r"_INCLUDE := (.+)", deps)
-        headers = [pathlib.Path(box.ROOT, folder, "nccl.h") for line in folders for folder in line.split()]
+        headers = [folder / "nccl.h" for folder in box.include_folders()]
         header = next(path for path in headers if path.exists()).read_text(encoding="utf-8")
         code = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
         declared = set(re.findall(r"\b(p?nccl[A-Z]\w*)\s*\([^()]*\);", code))

@@ -42,6 +42,16 @@ class Count(NamedTuple):
     nested: int
 
 
+def include_folders():
+    """Where the headers of CUDA, NVML and NCCL are, as the Makefile knows it."""
+    lines = (ROOT / "build" / "deps.mk").read_text(encoding="utf-8").splitlines()
+    return [ROOT / folder for line in lines for folder in line.partition(":=")[2].split()]
+
+
+def include_flags():
+    return [word for folder in include_folders() for word in ("-isystem", str(folder))]
+
+
 def environment(knobs=None, sim=True):
     """The environment of a program on the box (or off it): no knobs of the caller's but which box it is."""
     around = os.environ.items()

@@ -2,21 +2,11 @@
 import told_graph_programs
 
 PROGRAM = r"""
-#include <cuda.h>
+#include "one_gpu.h"
 #include <cudaProfiler.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-static void check(CUresult result, const char* call) {
-    if (result == CUDA_SUCCESS) return;
-    printf("%s: %d\n", call, result);
-    exit(1);
-}
-#define CHECK(call) check(call, #call)
-static CUcontext context;
 static CUstream stream;
-static CUmodule module;
 static CUfunction a, b, c;
 static CUdeviceptr data;
 static CUgraphNode nodes[16];
@@ -39,23 +29,23 @@ static CUDA_MEMCPY3D copy(size_t bytes) {
 static CUgraphNode add_kernel(CUgraph graph, CUfunction function, CUgraphNode after) {
     CUgraphNode node;
     CUDA_KERNEL_NODE_PARAMS params = kernel(function);
-    CHECK(cuGraphAddKernelNode(&node, graph, &after, after != 0, &params));
+    MUST(cuGraphAddKernelNode(&node, graph, &after, after != 0, &params));
     return node;
 }
 static CUgraphNode add_copy(CUgraph graph, size_t bytes, CUgraphNode after) {
     CUgraphNode node;
     CUDA_MEMCPY3D params = copy(bytes);
-    CHECK(cuGraphAddMemcpyNode(&node, graph, &after, after != 0, &params, context));
+    MUST(cuGraphAddMemcpyNode(&node, graph, &after, after != 0, &params, context));
     return node;
 }
 static CUgraphNode add_child(CUgraph graph, CUgraph child, CUgraphNode after) {
     CUgraphNode node;
-    CHECK(cuGraphAddChildGraphNode(&node, graph, &after, after != 0, child));
+    MUST(cuGraphAddChildGraphNode(&node, graph, &after, after != 0, child));
     return node;
 }
 static CUgraph chain(CUfunction first, CUfunction second, size_t bytes) {
     CUgraph graph;
-    CHECK(cuGraphCreate(&graph, 0));
+    MUST(cuGraphCreate(&graph, 0));
     nodes[0] = add_kernel(graph, first, 0);
     nodes[1] = add_kernel(graph, second, nodes[0]);
     nodes[2] = add_copy(graph, bytes, nodes[1]);
@@ -64,22 +54,22 @@ static CUgraph chain(CUfunction first, CUfunction second, size_t bytes) {
 // Of its nodes no call says what they hold.
 static CUgraph copied(CUgraph graph) {
     CUgraph copy;
-    CHECK(cuGraphClone(&copy, graph));
+    MUST(cuGraphClone(&copy, graph));
     return copy;
 }
 static CUgraphExec instance(CUgraph graph) {
     CUgraphExec exec;
-    CHECK(cuGraphInstantiate(&exec, graph, 0));
+    MUST(cuGraphInstantiate(&exec, graph, 0));
     return exec;
 }
 static void launch(CUgraphExec exec, int times) {
-    while (times-- > 0) CHECK(cuGraphLaunch(exec, stream));
+    while (times-- > 0) MUST(cuGraphLaunch(exec, stream));
 }
-static void run(CUfunction function) { CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, 0, 0)); }
-static void begin(void) { CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED)); }
+static void run(CUfunction function) { launch_one(function, stream); }
+static void begin(void) { MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED)); }
 static CUgraph end(void) {
     CUgraph graph;
-    CHECK(cuStreamEndCapture(stream, &graph));
+    MUST(cuStreamEndCapture(stream, &graph));
     return graph;
 }
 static CUgraphNode last_captured(void) {
@@ -87,11 +77,11 @@ static CUgraphNode last_captured(void) {
     const CUgraphNode* front;
     const CUgraphEdgeData* edges;
     size_t count;
-    CHECK(cuStreamGetCaptureInfo_v3(stream, &status, 0, 0, &front, &edges, &count));
+    MUST(cuStreamGetCaptureInfo_v3(stream, &status, 0, 0, &front, &edges, &count));
     return front[0];
 }
 static void* launch_both(void* unused) {
-    CHECK(cuCtxSetCurrent(context));
+    MUST(cuCtxSetCurrent(context));
     run(a);
     run(b);
     return unused;
@@ -105,17 +95,16 @@ static void update(CUgraphExec exec, CUgraph graph) {
     printf("update %d\n", cuGraphExecUpdate(exec, graph, &info));
 }
 int main(void) {
-    CHECK(cuInit(0));
+    MUST(cuInit(0));
     BEFORE
-    CHECK(cuCtxCreate(&context, 0, 0, 0));
-    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CHECK(cuModuleLoadData(&module, "an image"));
-    CHECK(cuModuleGetFunction(&a, module, "a__3us"));
-    CHECK(cuModuleGetFunction(&b, module, "b__5us"));
-    CHECK(cuModuleGetFunction(&c, module, "c__7us"));
-    CHECK(cuMemAlloc(&data, 1 << 20));
+    open_gpu();
+    stream = new_stream();
+    a = kernel_of("a__3us");
+    b = kernel_of("b__5us");
+    c = kernel_of("c__7us");
+    MUST(cuMemAlloc(&data, 1 << 20));
     {BODY}
-    CHECK(cuCtxSynchronize());
+    MUST(cuCtxSynchronize());
     printf("done\n");
     return 0;
 }
@@ -124,23 +113,23 @@ int main(void) {
 CAPTURED = r"""
     CUgraph graph;
     CUgraphExec exec;
-    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     run(a); run(b); run(a);
-    CHECK(cuMemcpyDtoDAsync(data + 4096, data, 1000, stream));
-    CHECK(cuMemsetD8Async(data, 1, 4096, stream));
-    CHECK(cuStreamEndCapture(stream, &graph));
-    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    MUST(cuMemcpyDtoDAsync(data + 4096, data, 1000, stream));
+    MUST(cuMemsetD8Async(data, 1, 4096, stream));
+    MUST(cuStreamEndCapture(stream, &graph));
+    MUST(cuGraphInstantiateWithFlags(&exec, graph, 0));
     launch(exec, 4);
     run(b);
 """
 
 INSTANTIATED_IN_A_CAPTURE = r"""
     CUgraph graph, other = chain(a, b, 100);
-    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     run(a);
     CUgraphExec exec = instance(other);
     run(c);
-    CHECK(cuStreamEndCapture(stream, &graph));
+    MUST(cuStreamEndCapture(stream, &graph));
     launch(instance(graph), 2);
     launch(exec, 3);
 """
@@ -148,10 +137,10 @@ INSTANTIATED_IN_A_CAPTURE = r"""
 LAUNCHED_INTO_A_CAPTURE = r"""
     CUgraph graph;
     CUgraphExec inner = instance(chain(a, b, 100));
-    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     run(c);
     launch(inner, 2);
-    CHECK(cuStreamEndCapture(stream, &graph));
+    MUST(cuStreamEndCapture(stream, &graph));
     launch(instance(graph), 3);
     launch(inner, 1);
 """
@@ -161,11 +150,11 @@ EXPLICIT = r"""
     CUgraphNode node;
     CUDA_KERNEL_NODE_PARAMS params = kernel(c);
     CUDA_MEMSET_NODE_PARAMS set = {.dst = data, .elementSize = 4, .width = 256, .height = 1};
-    CHECK(cuGraphAddMemsetNode(&node, graph, 0, 0, &set, context));
-    CHECK(cuGraphAddEmptyNode(&node, graph, 0, 0));
-    CHECK(cuGraphKernelNodeSetParams(nodes[0], &params));
+    MUST(cuGraphAddMemsetNode(&node, graph, 0, 0, &set, context));
+    MUST(cuGraphAddEmptyNode(&node, graph, 0, 0));
+    MUST(cuGraphKernelNodeSetParams(nodes[0], &params));
     CUgraphExec exec = instance(graph);
-    CHECK(cuGraphDestroy(graph));
+    MUST(cuGraphDestroy(graph));
     launch(exec, 3);
 """
 
@@ -173,15 +162,15 @@ WITH_PARAMS = r"""
     CUgraphExec exec;
     CUDA_GRAPH_INSTANTIATE_PARAMS params;
     memset(&params, 0, sizeof params);
-    CHECK(cuGraphInstantiateWithParams(&exec, chain(a, a, 10), &params));
+    MUST(cuGraphInstantiateWithParams(&exec, chain(a, a, 10), &params));
     launch(exec, 2);
 """
 
 CLONED = r"""
     CUgraph clone, graph = chain(a, b, 500);
-    CHECK(cuGraphClone(&clone, graph));
+    MUST(cuGraphClone(&clone, graph));
     CUDA_KERNEL_NODE_PARAMS params = kernel(c);
-    CHECK(cuGraphKernelNodeSetParams(nodes[1], &params));
+    MUST(cuGraphKernelNodeSetParams(nodes[1], &params));
     launch(instance(graph), 2);
     launch(instance(clone), 3);
 """
@@ -196,7 +185,7 @@ CHILDREN = r"""
     CUgraph other = chain(a, a, 400);
     add_child(other, inner, 0);
     add_child(other, chain(c, c, 50), 0);
-    CHECK(cuGraphExecChildGraphNodeSetParams(exec, child, other));
+    MUST(cuGraphExecChildGraphNodeSetParams(exec, child, other));
     launch(exec, 5);
 """
 
@@ -217,13 +206,13 @@ UPDATED_IN_PLACE = r"""
     CUgraph graph = chain(a, b, 100);
     CUgraphNode first = nodes[0];
     CUgraphExec exec = instance(graph);
-    CHECK(cuGraphNodeSetEnabled(exec, first, 0));
+    MUST(cuGraphNodeSetEnabled(exec, first, 0));
     launch(exec, 1);
     CUDA_KERNEL_NODE_PARAMS params = kernel(c);
-    CHECK(cuGraphKernelNodeSetParams(nodes[1], &params));
+    MUST(cuGraphKernelNodeSetParams(nodes[1], &params));
     update(exec, graph);
     launch(exec, 2);
-    CHECK(cuGraphNodeSetEnabled(exec, first, 1));
+    MUST(cuGraphNodeSetEnabled(exec, first, 1));
     launch(exec, 4);
 """
 
@@ -232,15 +221,15 @@ DISABLED = r"""
     CUgraphNode first = nodes[0], copied = nodes[2], child = add_child(graph, inner, 0), in_child[4];
     size_t count = 4;
     CUgraph held;
-    CHECK(cuGraphChildGraphNodeGetGraph(child, &held));
-    CHECK(cuGraphGetNodes(held, in_child, &count));
+    MUST(cuGraphChildGraphNodeGetGraph(child, &held));
+    MUST(cuGraphGetNodes(held, in_child, &count));
     CUgraphExec exec = instance(graph);
     for (int round = 0; round < 40; ++round) {
-        CHECK(cuGraphNodeSetEnabled(exec, first, round % 2));
+        MUST(cuGraphNodeSetEnabled(exec, first, round % 2));
         launch(exec, 1);
     }
-    CHECK(cuGraphNodeSetEnabled(exec, copied, 0));
-    CHECK(cuGraphNodeSetEnabled(exec, in_child[0], 0));
+    MUST(cuGraphNodeSetEnabled(exec, copied, 0));
+    MUST(cuGraphNodeSetEnabled(exec, in_child[0], 0));
     launch(exec, 3);
     printf("%d\n", cuGraphNodeSetEnabled(exec, child, 0));
 """
@@ -251,21 +240,21 @@ PARAMS_CHANGED = r"""
     CUDA_KERNEL_NODE_PARAMS params = kernel(c);
     CUDA_MEMCPY3D shape = copy(7000);
     CUgraphNodeParams any;
-    CHECK(cuGraphExecKernelNodeSetParams(exec, nodes[0], &params));
+    MUST(cuGraphExecKernelNodeSetParams(exec, nodes[0], &params));
     launch(exec, 1);
-    CHECK(cuGraphExecMemcpyNodeSetParams(exec, nodes[2], &shape, context));
+    MUST(cuGraphExecMemcpyNodeSetParams(exec, nodes[2], &shape, context));
     launch(exec, 2);
     memset(&any, 0, sizeof any);
     any.type = CU_GRAPH_NODE_TYPE_KERNEL;
     any.kernel.func = c;
     any.kernel.gridDimX = any.kernel.gridDimY = any.kernel.gridDimZ = 1;
     any.kernel.blockDimX = any.kernel.blockDimY = any.kernel.blockDimZ = 1;
-    CHECK(cuGraphExecNodeSetParams(exec, nodes[1], &any));
+    MUST(cuGraphExecNodeSetParams(exec, nodes[1], &any));
     memset(&any, 0, sizeof any);
     any.type = CU_GRAPH_NODE_TYPE_MEMCPY;
     any.memcpy.copyCtx = context;
     any.memcpy.copyParams = copy(90);
-    CHECK(cuGraphExecNodeSetParams(exec, nodes[2], &any));
+    MUST(cuGraphExecNodeSetParams(exec, nodes[2], &any));
     launch(exec, 4);
     launch(other, 8);
     printf("%d\n", cuGraphExecKernelNodeSetParams(exec, nodes[2], &params));
@@ -277,15 +266,15 @@ REUSED = r"""
         CUgraph graph = chain(round % 2 ? a : b, round % 3 ? b : c, round);
         CUgraphExec exec = instance(graph);
         launch(exec, round);
-        CHECK(cuStreamSynchronize(stream));
-        CHECK(cuGraphExecDestroy(exec));
-        CHECK(cuGraphDestroy(graph));
+        MUST(cuStreamSynchronize(stream));
+        MUST(cuGraphExecDestroy(exec));
+        MUST(cuGraphDestroy(graph));
     }
 """
 
 LARGE = r"""
     CUgraph graph;
-    CHECK(cuGraphCreate(&graph, 0));
+    MUST(cuGraphCreate(&graph, 0));
     for (int i = 0; i < 20000; ++i) add_kernel(graph, i % 3 ? a : b, 0);
     launch(instance(graph), 2);
 """
@@ -297,10 +286,10 @@ UPDATED_WHILE_DISABLED = r"""
     CUgraph graph = chain(a, b, 100);
     CUgraphNode first = nodes[0];
     CUgraphExec exec = instance(graph);
-    CHECK(cuGraphNodeSetEnabled(exec, first, 0));
+    MUST(cuGraphNodeSetEnabled(exec, first, 0));
     update(exec, chain(b, c, 100));
     launch(exec, 1);
-    CHECK(cuGraphNodeSetEnabled(exec, first, 1));
+    MUST(cuGraphNodeSetEnabled(exec, first, 1));
     launch(exec, 2);
 """
 
@@ -308,14 +297,14 @@ UPDATED_WHILE_DISABLED = r"""
 NEVER_LAUNCHED_BEFORE = r"""
     CUlibrary library;
     CUkernel early;
-    CHECK(cuLibraryLoadData(&library, "an image", 0, 0, 0, 0, 0, 0));
-    CHECK(cuLibraryGetKernel(&early, library, "early__9us"));
+    MUST(cuLibraryLoadData(&library, "an image", 0, 0, 0, 0, 0, 0));
+    MUST(cuLibraryGetKernel(&early, library, "early__9us"));
 """
 NEVER_LAUNCHED = r"""
     CUkernel late;
     CUlibrary other;
-    CHECK(cuLibraryLoadData(&other, "an image", 0, 0, 0, 0, 0, 0));
-    CHECK(cuLibraryGetKernel(&late, other, "late__9us"));
+    MUST(cuLibraryLoadData(&other, "an image", 0, 0, 0, 0, 0, 0));
+    MUST(cuLibraryGetKernel(&late, other, "late__9us"));
     CUgraph graph = chain((CUfunction)late, a, 1);
     launch(instance(graph), 2);
 """
@@ -331,12 +320,12 @@ ASKED = r"""
 KNOWN = r"""
     CUgraph captured, made = chain(a, b, 100);
     CUDA_MEMSET_NODE_PARAMS set = {.dst = data, .elementSize = 4, .width = 256, .height = 1};
-    CHECK(cuGraphAddMemsetNode(&nodes[3], made, 0, 0, &set, context));
-    CHECK(cuGraphAddEmptyNode(&nodes[4], made, 0, 0));
+    MUST(cuGraphAddMemsetNode(&nodes[3], made, 0, 0, &set, context));
+    MUST(cuGraphAddEmptyNode(&nodes[4], made, 0, 0));
     begin();
     for (int i = 0; i < 100; ++i) run(i % 2 ? a : b);
-    CHECK(cuMemcpyDtoDAsync(data + 4096, data, 1000, stream));
-    CHECK(cuMemsetD8Async(data, 1, 4096, stream));
+    MUST(cuMemcpyDtoDAsync(data + 4096, data, 1000, stream));
+    MUST(cuMemsetD8Async(data, 1, 4096, stream));
     captured = end();
     CUgraphExec exec = instance(captured);
     launch(exec, 1);
@@ -347,16 +336,16 @@ KNOWN = r"""
 
 BEFORE_THE_RANGE = r"""
     CUgraphExec exec = instance(chain(a, b, 100));
-    CHECK(cuGraphNodeSetEnabled(exec, nodes[0], 0));
+    MUST(cuGraphNodeSetEnabled(exec, nodes[0], 0));
     launch(exec, 4);
-    CHECK(cuProfilerStart());
+    MUST(cuProfilerStart());
     launch(exec, 2);
-    CHECK(cuProfilerStop());
-    CHECK(cuGraphNodeSetEnabled(exec, nodes[0], 1));
+    MUST(cuProfilerStop());
+    MUST(cuGraphNodeSetEnabled(exec, nodes[0], 1));
     launch(exec, 8);
-    CHECK(cuProfilerStart());
+    MUST(cuProfilerStart());
     launch(exec, 1);
-    CHECK(cuProfilerStop());
+    MUST(cuProfilerStop());
 """
 
 UPDATED_FOR_EACH_TOKEN = r"""
@@ -364,11 +353,11 @@ UPDATED_FOR_EACH_TOKEN = r"""
     CUgraphExec exec = instance(graph);
     for (int node = 3; node < 4500; ++node) add_kernel(longer, c, 0);
     for (int token = 0; token < 200; ++token) {
-        CHECK(cuGraphExecUpdate(exec, graph, &(CUgraphExecUpdateResultInfo){}));
+        MUST(cuGraphExecUpdate(exec, graph, &(CUgraphExecUpdateResultInfo){}));
         launch(exec, 1);
     }
     instance(copied(longer));
-    CHECK(cuGraphExecUpdate(exec, graph, &(CUgraphExecUpdateResultInfo){}));
+    MUST(cuGraphExecUpdate(exec, graph, &(CUgraphExecUpdateResultInfo){}));
     launch(exec, 1);
 """
 

@@ -1,7 +1,6 @@
 """Runs programs with and without libgpushim.so in front of them, and reads what that left behind."""
 import os
 import pathlib
-import re
 import shutil
 import sqlite3
 import stat
@@ -116,12 +115,12 @@ def without_row(export, library):
 
 
 def compiled(source, program, *options, compiler="gcc", before=()):
-    """A C program, linked against the box's driver, and against what comes before it."""
-    include = re.search(r"^CUDA_INCLUDE := (.*)$", (box.ROOT / "build/deps.mk").read_text(), re.MULTILINE)
+    """A C program, linked against the box's driver, and against what comes before it; it may include
+    one_gpu.h."""
     language = "c++" if "++" in compiler else "c"
     subprocess.run([compiler, "-O2", "-D_GNU_SOURCE", "-x", language, "-", "-o", program, "-pthread",
-                    "-I", box.ROOT / include.group(1), "-I", box.BUILD / "include", *before, f"-L{box.SIM}",
-                    "-lcuda", f"-Wl,-rpath-link,{box.SIM}", *options, "-ldl"],
+                    *box.include_flags(), "-I", box.TOOLS, *before,
+                    f"-L{box.SIM}", "-lcuda", f"-Wl,-rpath-link,{box.SIM}", *options, "-ldl"],
                    input=source, text=True, check=True)
     return program
 

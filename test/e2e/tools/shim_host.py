@@ -15,12 +15,6 @@ SOURCES = pathlib.Path(__file__).parent / "doors"
 LAUNCHES = 7  # of doors/host.c
 
 
-def include_flags():
-    lines = (box.ROOT / "build" / "deps.mk").read_text(encoding="utf-8").splitlines()
-    folders = " ".join(line.partition(":=")[2] for line in lines).split()
-    return [word for folder in folders for word in ("-isystem", str(box.ROOT / folder))]
-
-
 class Run:
     """One run of a program: its output, and who counted what."""
 
@@ -45,7 +39,7 @@ class ShimTest(unittest.TestCase):
         """Builds doors/<source> with these flags; a name that ends in .so is a library."""
         target = self.folder / name
         shared = ["-shared", "-fPIC"] if ".so" in name else []
-        command = [compiler, "-Wall", "-Werror", *shared, *include_flags(), str(SOURCES / source), "-o",
+        command = [compiler, "-Wall", "-Werror", *shared, *box.include_flags(), str(SOURCES / source), "-o",
                    str(target), *[str(flag) for flag in flags], "-ldl", "-pthread"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, " ".join(command) + "\n" + done.stderr)

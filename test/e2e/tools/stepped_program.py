@@ -4,29 +4,15 @@ import preload
 
 STEPPED = {"GPUSIM_CLOCK": "stepped"}
 HEAD = r"""
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#define CHECK(call) do { CUresult r = call; if (r) { printf("%s: %d\n", #call, r); exit(1); } } while (0)
+#include "one_gpu.h"
 void gpusim_advance_ns(long long ns);
 static CUstream stream;
-static CUmodule module;
-static CUfunction kernel(const char* name) {
-    CUfunction function;
-    CHECK(cuModuleGetFunction(&function, module, name));
-    return function;
-}
-static void launch(const char* name, CUstream to) {
-    CHECK(cuLaunchKernel(kernel(name), 1, 1, 1, 32, 1, 1, 0, to, 0, 0));
-}
+static void launch(const char* name, CUstream to) { launch_one(kernel_of(name), to); }
 """
 MAIN = r"""
 int main(int count, char** words) {
-    CUcontext context;
-    CHECK(cuInit(0));
-    CHECK(cuCtxCreate(&context, 0, 0, 0));
-    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CHECK(cuModuleLoadData(&module, "an image"));
+    open_gpu();
+    stream = new_stream();
     BODY
     return 0;
 }

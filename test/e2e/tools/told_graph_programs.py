@@ -3,21 +3,21 @@
 SECOND_STREAM = r"""
     CUstream second;
     CUevent fork, join;
-    CHECK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
-    CHECK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
-    CHECK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+    MUST(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+    MUST(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+    MUST(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
 """
 ON_TWO_STREAMS = SECOND_STREAM + r"""
     begin();
     run(a);
-    CHECK(cuEventRecord(fork, stream));
-    CHECK(cuStreamWaitEvent(second, fork, 0));
+    MUST(cuEventRecord(fork, stream));
+    MUST(cuStreamWaitEvent(second, fork, 0));
     for (int i = 0; i < 3; ++i) {
-        CHECK(cuLaunchKernel(b, 1, 1, 1, 32, 1, 1, 0, second, 0, 0));
-        CHECK(cuMemcpyDtoDAsync(data + 4096, data, 70, stream));
+        MUST(cuLaunchKernel(b, 1, 1, 1, 32, 1, 1, 0, second, 0, 0));
+        MUST(cuMemcpyDtoDAsync(data + 4096, data, 70, stream));
     }
-    CHECK(cuEventRecord(join, second));
-    CHECK(cuStreamWaitEvent(stream, join, 0));
+    MUST(cuEventRecord(join, second));
+    MUST(cuStreamWaitEvent(stream, join, 0));
     run(c);
     launch(instance(end()), 3);
 """
@@ -57,19 +57,19 @@ CAPTURED_AND_CHANGED = r"""
     CUgraphNode first = last_captured();
     run(b);
     CUgraphNode second = last_captured();
-    CHECK(cuMemcpyDtoDAsync(data + 4096, data, 70, stream));
+    MUST(cuMemcpyDtoDAsync(data + 4096, data, 70, stream));
     CUgraphNode third = last_captured();
     run(a);
     CUgraph graph = end();
     CUgraphExec exec = instance(graph);
     launch(exec, 1);
-    CHECK(cuGraphKernelNodeSetParams(first, &params));
-    CHECK(cuGraphMemcpyNodeSetParams(third, &shape));
+    MUST(cuGraphKernelNodeSetParams(first, &params));
+    MUST(cuGraphMemcpyNodeSetParams(third, &shape));
     update(exec, graph);
     launch(exec, 2);
-    CHECK(cuGraphDestroyNode(second));
+    MUST(cuGraphDestroyNode(second));
     launch(instance(graph), 4);
-    CHECK(cuGraphExecKernelNodeSetParams(exec, first, &change));
+    MUST(cuGraphExecKernelNodeSetParams(exec, first, &change));
     launch(exec, 8);
 """
 
@@ -81,31 +81,31 @@ WITH_COLLECTIVES = r"""
     CUdeviceptr memory[2] = {data};
     for (int rank = 0; rank < 2; ++rank) {
         CUcontext its;
-        CHECK(cuDevicePrimaryCtxRetain(&its, rank));
-        CHECK(cuCtxSetCurrent(its));
-        if (rank == 1) CHECK(cuStreamCreate(&streams[1], CU_STREAM_NON_BLOCKING));
-        if (rank == 1) CHECK(cuMemAlloc(&memory[1], 1 << 20));
+        MUST(cuDevicePrimaryCtxRetain(&its, rank));
+        MUST(cuCtxSetCurrent(its));
+        if (rank == 1) MUST(cuStreamCreate(&streams[1], CU_STREAM_NON_BLOCKING));
+        if (rank == 1) MUST(cuMemAlloc(&memory[1], 1 << 20));
     }
     if (ncclCommInitAll(comms, 2, 0)) return 2;
     for (int rank = 0; rank < 2; ++rank) {
         CUcontext its;
-        CHECK(cuDevicePrimaryCtxRetain(&its, rank));
-        CHECK(cuCtxSetCurrent(its));
-        CHECK(cuStreamBeginCapture(streams[rank], CU_STREAM_CAPTURE_MODE_RELAXED));
+        MUST(cuDevicePrimaryCtxRetain(&its, rank));
+        MUST(cuCtxSetCurrent(its));
+        MUST(cuStreamBeginCapture(streams[rank], CU_STREAM_CAPTURE_MODE_RELAXED));
         for (int i = 0; i < 3; ++i) {
             void* place = (void*)memory[rank];
             if (ncclAllReduce(place, place, 1000, ncclInt32, ncclSum, comms[rank], streams[rank])) return 3;
             if (rank == 0) run(i % 2 ? a : b);
-            CHECK(cuMemcpyDtoDAsync(memory[rank] + 8192, memory[rank], 40, streams[rank]));
+            MUST(cuMemcpyDtoDAsync(memory[rank] + 8192, memory[rank], 40, streams[rank]));
         }
         CUgraph graph;
-        CHECK(cuStreamEndCapture(streams[rank], &graph));
+        MUST(cuStreamEndCapture(streams[rank], &graph));
         execs[rank] = instance(graph);
     }
-    for (int rank = 0; rank < 2; ++rank) CHECK(cuGraphLaunch(execs[rank], streams[rank]));
-    for (int rank = 0; rank < 2; ++rank) CHECK(cuStreamSynchronize(streams[rank]));
-    CHECK(cuDevicePrimaryCtxRetain(&context, 0));
-    CHECK(cuCtxSetCurrent(context));
+    for (int rank = 0; rank < 2; ++rank) MUST(cuGraphLaunch(execs[rank], streams[rank]));
+    for (int rank = 0; rank < 2; ++rank) MUST(cuStreamSynchronize(streams[rank]));
+    MUST(cuDevicePrimaryCtxRetain(&context, 0));
+    MUST(cuCtxSetCurrent(context));
 """
 
 # Version 14000 of any name is a function that is no export.
@@ -122,7 +122,7 @@ int cuGetProcAddress_v2(const char* name, void** found, int version, unsigned lo
 """
 PAST_THE_HOOKS = r"""
     void* newest = 0;
-    CHECK(cuGetProcAddress("cuGraphNodeSetParams", &newest, 14000, 0, 0));
+    MUST(cuGetProcAddress("cuGraphNodeSetParams", &newest, 14000, 0, 0));
 """
 
 # What is in the way of one has its memory again, and other nodes in it.
@@ -131,21 +131,21 @@ CAPTURED_IN_VAIN = r"""
         CUgraph graph = 0;
         begin();
         for (int i = 0; i <= round; ++i) run(a);
-        CHECK(cuMemAllocAsync(&(CUdeviceptr){0}, 64, stream));
+        MUST(cuMemAllocAsync(&(CUdeviceptr){0}, 64, stream));
         printf("%d\n", cuStreamSynchronize(stream));
         printf("%d\n", cuStreamEndCapture(stream, &graph));
         CUgraph made = copied(chain(b, c, 10 + round));
         launch(instance(made), 1);
-        CHECK(cuStreamSynchronize(stream));
-        CHECK(cuGraphDestroy(made));
+        MUST(cuStreamSynchronize(stream));
+        MUST(cuGraphDestroy(made));
     }
 """
 
 CAPTURED_INTO = r"""
     CUgraph graph = chain(a, b, 100);
-    CHECK(cuStreamBeginCaptureToGraph(stream, graph, 0, 0, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+    MUST(cuStreamBeginCaptureToGraph(stream, graph, 0, 0, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
     run(c);
-    CHECK(cuMemcpyDtoDAsync(data + 4096, data, 30, stream));
+    MUST(cuMemcpyDtoDAsync(data + 4096, data, 30, stream));
     end();
     launch(instance(graph), 2);
     add_kernel(graph, c, 0);
@@ -155,13 +155,13 @@ CAPTURED_INTO = r"""
 NOTHING_IS_NO_NODE = r"""
     begin();
     run(a);
-    CHECK(cuMemcpyDtoDAsync(data + 4096, data, 0, stream));
+    MUST(cuMemcpyDtoDAsync(data + 4096, data, 0, stream));
     run(b);
-    CHECK(cuMemsetD8Async(data, 1, 0, stream));
+    MUST(cuMemsetD8Async(data, 1, 0, stream));
     run(c);
     CUgraphNode last = last_captured();
     run(a);
-    CHECK(cuStreamUpdateCaptureDependencies(stream, &last, 0, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    MUST(cuStreamUpdateCaptureDependencies(stream, &last, 0, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
     run(b);
     launch(instance(end()), 2);
 """
@@ -170,22 +170,22 @@ OF_ANY_KIND = r"""
     CUgraph graph, child = chain(a, b, 40);
     CUgraphNode node;
     CUgraphNodeParams any;
-    CHECK(cuGraphCreate(&graph, 0));
+    MUST(cuGraphCreate(&graph, 0));
     memset(&any, 0, sizeof any);
     any.type = CU_GRAPH_NODE_TYPE_KERNEL;
     any.kernel.func = b;
     any.kernel.gridDimX = any.kernel.gridDimY = any.kernel.gridDimZ = 1;
     any.kernel.blockDimX = any.kernel.blockDimY = any.kernel.blockDimZ = 1;
-    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
+    MUST(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
     any.kernel.func = c;
-    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
+    MUST(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
     any.kernel.func = a;
-    CHECK(cuGraphNodeSetParams(node, &any));
+    MUST(cuGraphNodeSetParams(node, &any));
     memset(&any, 0, sizeof any);
     any.type = CU_GRAPH_NODE_TYPE_MEMCPY;
     any.memcpy.copyCtx = context;
     any.memcpy.copyParams = copy(90);
-    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
+    MUST(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
     memset(&any, 0, sizeof any);
     any.type = CU_GRAPH_NODE_TYPE_MEMSET;
     any.memset.dst = data;
@@ -193,11 +193,11 @@ OF_ANY_KIND = r"""
     any.memset.width = 256;
     any.memset.height = 1;
     any.memset.ctx = context;
-    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
+    MUST(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
     memset(&any, 0, sizeof any);
     any.type = CU_GRAPH_NODE_TYPE_GRAPH;
     any.graph.graph = child;
-    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
+    MUST(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
     launch(instance(graph), 3);
     launch(instance(child), 1);
 """

@@ -180,8 +180,7 @@ class Cupti(windows_host.Case):
         self.assertIn("CUPTI was not available: records of this version", " ".join(report.split()))
 
     def test_cupti_has_callbacks_of_every_call_that_gets_times(self):
-        include = re.search(r"^CUDA_INCLUDE := (\S+)", (box.ROOT / "build/deps.mk").read_text(), re.MULTILINE)
-        numbered = (box.ROOT / include.group(1) / "cupti_driver_cbid.h").read_text(encoding="utf-8")
+        numbered = (box.include_folders()[0] / "cupti_driver_cbid.h").read_text(encoding="utf-8")
         named = set(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+)", numbered))
         hooks = json.loads(box.run([preload.ANALYZER, "doctor", "--hooks", "--json"]).stdout)["hooks"]
         timed = {hook["name"] for hook in hooks if hook["kind"] in compare.TABLES}
@@ -230,7 +229,7 @@ class Cupti(windows_host.Case):
         truth = self.folder / f"truth.{which}"
         done = self.traced([self.program("clock"), which], stderr=None, GPUSIM_TRUTH=truth,
                            **CUPTI, **STEPPED)
-        self.assertEqual(done.stdout, "failed: 0\n")
+        self.assertEqual(done.stdout, "")
         self.assert_nothing_lost(self.the_trace())
         true = {(o.start_ns, o.end_ns) for o in box.read_truth(truth) if o.op == "kernel"}
         said = preload.query(self.the_trace(), """

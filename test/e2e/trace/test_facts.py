@@ -4,34 +4,19 @@ import box
 import preload
 
 PROGRAM = r"""
-#include <cuda.h>
+#include "one_gpu.h"
 #include <cudaProfiler.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-static void check(CUresult result, const char* call) {
-    if (result == CUDA_SUCCESS) return;
-    printf("%s: %d\n", call, result);
-    exit(1);
-}
-#define CHECK(call) check(call, #call)
 enum { MIB = 1 << 20 };
-static CUcontext context;
 static CUstream stream;
 static CUfunction function;
-static void begin(void) {
-    CUmodule module;
-    CHECK(cuInit(0));
-    CHECK(cuCtxCreate(&context, 0, 0, 0));
-    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CHECK(cuModuleLoadData(&module, "an image"));
-    CHECK(cuModuleGetFunction(&function, module, FUNCTION));
-}
-static void launch(CUstream to) { CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, to, 0, 0)); }
+static void launch(CUstream to) { launch_one(function, to); }
 int main(void) {
-    begin();
+    open_gpu();
+    stream = new_stream();
+    function = kernel_of(FUNCTION);
     BODY
-    CHECK(cuCtxSynchronize());
+    MUST(cuCtxSynchronize());
     return 0;
 }
 """
@@ -42,25 +27,25 @@ COPIES = r"""
     char* pageable = malloc(64 * 1024);
     char* registered = aligned_alloc(4096, 64 * 1024);
     memset(pageable, 1, 64 * 1024);
-    CHECK(cuMemAlloc(&device, 64 * 1024));
-    CHECK(cuMemAlloc(&other, 64 * 1024));
-    CHECK(cuMemAllocManaged(&managed, 64 * 1024, CU_MEM_ATTACH_GLOBAL));
-    CHECK(cuMemAllocHost(&pinned, 64 * 1024));
-    CHECK(cuMemHostRegister(registered, 64 * 1024, 0));
-    CHECK(cuMemcpyHtoD(device, pageable, 1001));
-    CHECK(cuMemcpyHtoDAsync(device, pinned, 1002, stream));
-    CHECK(cuMemcpyHtoDAsync(device, registered + 100, 1003, stream));
-    CHECK(cuMemcpyDtoH(pageable, device, 1004));
-    CHECK(cuMemcpyDtoHAsync(pinned, device, 1005, stream));
-    CHECK(cuMemcpyDtoD(other, device, 1006));
-    CHECK(cuMemcpy(device, managed, 1007));
-    CHECK(cuMemcpyAsync((CUdeviceptr)pinned, device, 1008, stream));
-    CHECK(cuMemHostUnregister(registered));
-    CHECK(cuMemcpyHtoD(device, registered, 1009));
+    MUST(cuMemAlloc(&device, 64 * 1024));
+    MUST(cuMemAlloc(&other, 64 * 1024));
+    MUST(cuMemAllocManaged(&managed, 64 * 1024, CU_MEM_ATTACH_GLOBAL));
+    MUST(cuMemAllocHost(&pinned, 64 * 1024));
+    MUST(cuMemHostRegister(registered, 64 * 1024, 0));
+    MUST(cuMemcpyHtoD(device, pageable, 1001));
+    MUST(cuMemcpyHtoDAsync(device, pinned, 1002, stream));
+    MUST(cuMemcpyHtoDAsync(device, registered + 100, 1003, stream));
+    MUST(cuMemcpyDtoH(pageable, device, 1004));
+    MUST(cuMemcpyDtoHAsync(pinned, device, 1005, stream));
+    MUST(cuMemcpyDtoD(other, device, 1006));
+    MUST(cuMemcpy(device, managed, 1007));
+    MUST(cuMemcpyAsync((CUdeviceptr)pinned, device, 1008, stream));
+    MUST(cuMemHostUnregister(registered));
+    MUST(cuMemcpyHtoD(device, registered, 1009));
     CUDA_MEMCPY2D flat = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = pageable, .srcPitch = 100,
                           .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = device, .dstPitch = 128,
                           .WidthInBytes = 91, .Height = 11};
-    CHECK(cuMemcpy2D(&flat));
+    MUST(cuMemcpy2D(&flat));
 """
 EXPECTED_COPIES = [
     (1001, "h2d", "pageable", "device", 1), (1002, "h2d", "pinned", "device", 0),
@@ -77,57 +62,57 @@ SHAPES = r"""
     CUlaunchConfig config = {.gridDimX = 8, .gridDimY = 2, .gridDimZ = 3, .blockDimX = 64, .blockDimY = 2,
                              .blockDimZ = 4, .sharedMemBytes = 2048, .hStream = stream, .attrs = &cluster,
                              .numAttrs = 1};
-    CHECK(cuLaunchKernel(function, 70000, 65535, 40000, 1024, 1, 1, 40000, stream, 0, 0));
-    CHECK(cuLaunchKernelEx(&config, function, 0, 0));
-    CHECK(cuLaunchCooperativeKernel(function, 4, 1, 1, 128, 1, 1, 0, stream, 0));
+    MUST(cuLaunchKernel(function, 70000, 65535, 40000, 1024, 1, 1, 40000, stream, 0, 0));
+    MUST(cuLaunchKernelEx(&config, function, 0, 0));
+    MUST(cuLaunchCooperativeKernel(function, 4, 1, 1, 128, 1, 1, 0, stream, 0));
     if (cuLaunchKernel(function, 0, 1, 1, 32, 1, 1, 0, stream, 0, 0) == CUDA_SUCCESS) return 2;
 """
 
 POLLS = r"""
     CUevent event;
     int asked = 0;
-    CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     launch(stream);
-    CHECK(cuEventRecord(event, stream));
+    MUST(cuEventRecord(event, stream));
     while (cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) ++asked;
     printf("%d ", asked + 1);
     launch(stream);
-    CHECK(cuEventRecord(event, stream));
+    MUST(cuEventRecord(event, stream));
     for (asked = 1; cuEventQuery(event) == CUDA_ERROR_NOT_READY; ++asked) {}
     printf("%d\n", asked);
 """
 
 MEMORY = r"""
     CUdeviceptr a, b, c, pooled;
-    CHECK(cuMemAlloc(&a, 10 * MIB));
-    CHECK(cuMemAlloc(&b, 20 * MIB));
-    CHECK(cuMemFree(a));
-    CHECK(cuMemAlloc(&c, 5 * MIB));
-    CHECK(cuMemAllocAsync(&pooled, 3 * MIB, stream));
-    CHECK(cuMemFreeAsync(pooled, stream));
-    CHECK(cuMemFree(b));
+    MUST(cuMemAlloc(&a, 10 * MIB));
+    MUST(cuMemAlloc(&b, 20 * MIB));
+    MUST(cuMemFree(a));
+    MUST(cuMemAlloc(&c, 5 * MIB));
+    MUST(cuMemAllocAsync(&pooled, 3 * MIB, stream));
+    MUST(cuMemFreeAsync(pooled, stream));
+    MUST(cuMemFree(b));
 """
 
 GRAPHS = r"""
     CUdeviceptr data;
     CUgraph graph;
     CUgraphExec exec;
-    CHECK(cuMemAlloc(&data, 4096));
-    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    MUST(cuMemAlloc(&data, 4096));
+    MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     for (int i = 0; i < 3; ++i) launch(stream);
-    CHECK(cuMemsetD8Async(data, 1, 4096, stream));
-    CHECK(cuMemcpyDtoDAsync(data + 2048, data, 1024, stream));
-    CHECK(cuStreamEndCapture(stream, &graph));
-    CHECK(cuGraphInstantiate(&exec, graph, 0));
-    for (int i = 0; i < 4; ++i) CHECK(cuGraphLaunch(exec, stream));
+    MUST(cuMemsetD8Async(data, 1, 4096, stream));
+    MUST(cuMemcpyDtoDAsync(data + 2048, data, 1024, stream));
+    MUST(cuStreamEndCapture(stream, &graph));
+    MUST(cuGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < 4; ++i) MUST(cuGraphLaunch(exec, stream));
     launch(stream);
 """
 
 PROFILED = r"""
     launch(stream);
-    CHECK(cuProfilerStart());
+    MUST(cuProfilerStart());
     launch(stream);
-    CHECK(cuProfilerStop());
+    MUST(cuProfilerStop());
 """
 
 

@@ -102,9 +102,8 @@ class Graphs(preload.PreloadCase):
     def test_collectives_hide_nothing_that_is_captured_beside_them(self):
         source = programs.PROGRAM
         for made, instead in {
-                "#include <cuda.h>": "#include <cuda.h>\n#include <nccl.h>",
-                "cuCtxCreate(&context, 0, 0, 0)": "cuDevicePrimaryCtxRetain(&context, 0)",
-                "CHECK(cuStreamCreate(": "CHECK(cuCtxSetCurrent(context));\nCHECK(cuStreamCreate(",
+                '#include "one_gpu.h"': '#include "one_gpu.h"\n#include <nccl.h>',
+                "open_gpu()": "open_primary()",
                 "BODY": told_graph_programs.WITH_COLLECTIVES, "BEFORE": "",
         }.items():
             source = source.replace(made, instead)

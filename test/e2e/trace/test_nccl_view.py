@@ -24,9 +24,8 @@ CHANNELS = [(function, rank, channel) for function, ranks in OF_RANKS for rank i
 
 def real_nccl():
     """The real library beside its header, and in it the places of what real.c wants; or None."""
-    deps = (box.ROOT / "build" / "deps.mk").read_text(encoding="utf-8")
-    for folder in re.findall(r"_INCLUDE := (.+)", deps):
-        library = pathlib.Path(box.ROOT, folder).parent / "lib/libnccl.so.2"
+    for folder in box.include_folders():
+        library = folder.parent / "lib/libnccl.so.2"
         if not library.exists():
             continue
         symbols = subprocess.run(["nm", library], text=True, check=False, capture_output=True).stdout

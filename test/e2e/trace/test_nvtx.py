@@ -8,7 +8,6 @@ import subprocess
 
 import box
 import preload
-import shim_host
 
 SOURCES = pathlib.Path(__file__).parent / "nvtx"
 STEPPED = {"GPUSIM_CLOCK": "stepped"}
@@ -19,7 +18,7 @@ class NvtxCase(preload.PreloadCase):
         """A program, or where the name says so a library, from nvtx/<source>."""
         compiler = "g++" if source.endswith(".cpp") else "gcc"
         target = self.folder / pathlib.Path(source).stem
-        command = [compiler, "-O2", "-Wall", "-D_GNU_SOURCE", *shim_host.include_flags(), SOURCES / source,
+        command = [compiler, "-O2", "-Wall", "-D_GNU_SOURCE", *box.include_flags(), SOURCES / source,
                    "-o", target, f"-L{box.SIM}", f"-Wl,-rpath-link,{box.SIM}", *options, "-pthread", "-ldl"]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -169,10 +168,7 @@ class ManyRanges(NvtxCase):
         program = self.folder / "flood"
         source = (SOURCES / "ranges.c").read_text().replace("if (i % 1000 == 0) usleep(2000);", "")
         source = source.replace('"one of many"', f'"{"long " * 200}"')
-        subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-x", "c", "-", "-o", program, "-pthread",
-                        *shim_host.include_flags(), f"-L{box.SIM}", f"-Wl,-rpath-link,{box.SIM}", "-lcuda",
-                        "-ldl"], input=source, text=True, check=True)
-        self.traced([program, "many"], stderr=None)
+        self.traced([preload.compiled(source, program), "many"], stderr=None)
         terms = preload.ledger(self.the_trace())
         self.assertGreater(terms["dropped"], 0)
         self.assertEqual(terms["unknown"], 0, terms)

@@ -17,9 +17,7 @@ WORKLOADS = box.BUILD / "accuracy" / "workloads"
 # Looks up and launches functions of ever new names; says how much memory the process has after a part of them
 # and after all. Names end in __0ns: a kernel takes no time.
 NAMES = """
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "one_gpu.h"
 #include <unistd.h>
 static long resident_kib(void) {
     long pages = 0, resident = 0;
@@ -30,17 +28,12 @@ static long resident_kib(void) {
 }
 int main(int count, char** words) {
     const int part = atoi(words[1]), all = atoi(words[2]);
-    CUcontext context;
-    CUmodule module;
-    CUfunction function;
     char name[64];
-    if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context)) return 1;
-    if (cuModuleLoadData(&module, "")) return 1;
+    open_primary();
     for (int i = 0; i < all; ++i) {
         if (i == part) usleep(500000), printf("%ld ", resident_kib());
         snprintf(name, sizeof name, "a_kernel_of_that_name_%d__0ns", i);
-        if (cuModuleGetFunction(&function, module, name)) return 2;
-        if (cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)) return 2;
+        launch_one(kernel_of(name), 0);
         if (i % 2000 == 0) usleep(20000);
     }
     usleep(500000);

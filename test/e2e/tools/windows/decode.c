@@ -1,16 +1,12 @@
 // A server's decode loop: decode <iterations>. Each token is copied in, a graph of 20 kernels decodes it, the
 // next comes out and is waited for, the host works for a moment: 2 ms of the box's time. Prints how long all
 // of it took, in ns of the stepped clock.
-#include <cuda.h>
+#include "one_gpu.h"
+
 #include <dlfcn.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 extern void gpusim_advance_ns(unsigned long ns);
-
-#define MUST(call) \
-    if ((call) != CUDA_SUCCESS) return 1
 
 static uint64_t now_ns(void) {
     void (*clock)(uint64_t*, uint64_t*) =
@@ -22,21 +18,13 @@ static uint64_t now_ns(void) {
 
 int main(int count, char** words) {
     const long iterations = count > 1 ? atol(words[1]) : 1;
-    CUdevice device;
-    CUcontext context;
-    CUmodule module;
-    CUfunction kernel;
-    CUstream stream;
     CUgraph graph;
     CUgraphExec exec;
     CUdeviceptr token;
     int32_t* host;
-    MUST(cuInit(0));
-    MUST(cuDeviceGet(&device, 0));
-    MUST(cuCtxCreate(&context, NULL, 0, device));
-    MUST(cuModuleLoadData(&module, "image"));
-    MUST(cuModuleGetFunction(&kernel, module, "flash_fwd_splitkv_kernel__95us"));
-    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    open_gpu();
+    const CUfunction kernel = kernel_of("flash_fwd_splitkv_kernel__95us");
+    const CUstream stream = new_stream();
     MUST(cuMemAlloc(&token, 4096));
     MUST(cuMemHostAlloc((void**)&host, 4096, 0));
     MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));

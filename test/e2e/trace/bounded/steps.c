@@ -4,19 +4,15 @@
 // UNTIL=<path>: until that file is there, on the stepped clock by doing all of it again. PRINT=1: prints of
 // each of these 10 s its number, its beginning by CLOCK_MONOTONIC, how many steps began in it, how many
 // ended, and how long those took. The last line says how many launches there were, in how many steps.
-#include <cuda.h>
+#include "one_gpu.h"
+
 #include <dlfcn.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 extern void gpusim_advance_ns(unsigned long ns);
-
-#define MUST(call) \
-    if ((call) != CUDA_SUCCESS) return 1
 
 enum { kPerStep = 20 };
 static const uint64_t kSecond = 1000000000;
@@ -84,7 +80,7 @@ static void count_step(uint64_t mono_ns, uint64_t real_ns) {
 // No two slots are alike.
 static uint64_t slower_ppm(uint64_t real_ns) { return real_ns / (10 * kSecond) * 370111 % 600011; }
 
-static int run(uint64_t last_ns, uint64_t rate) {
+static void run(uint64_t last_ns, uint64_t rate) {
     uint64_t mono_ns, real_ns, started_ns;
     read_clocks(&started_ns, &real_ns);
     for (mono_ns = started_ns; !is_over(mono_ns - started_ns, last_ns, rate);) {
@@ -94,13 +90,12 @@ static int run(uint64_t last_ns, uint64_t rate) {
         MUST(cuMemcpyHtoDAsync(memory, bytes, sizeof bytes, stream));
         const uint64_t slower = slower_ppm(real_ns);
         for (int i = 0; i < kPerStep; ++i, ++launches) {
-            MUST(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+            launch_one(kernel, stream);
             if (test_clock != NULL) gpusim_advance_ns(kSecond / rate * (1000000 + slower) / 1000000);
         }
         MUST(cuStreamSynchronize(stream));
         ++steps;
     }
-    return 0;
 }
 
 int main(int count, char** words) {
@@ -108,19 +103,13 @@ int main(int count, char** words) {
     if (clock != NULL && strcmp(clock, "stepped") == 0)
         test_clock = (void (*)(uint64_t*, uint64_t*))dlsym(RTLD_DEFAULT, "gpushim_test_clock");
     step = (void (*)(void))dlsym(RTLD_DEFAULT, "gpushim_step");
-    CUdevice device;
-    CUcontext context;
-    CUmodule module;
-    MUST(cuInit(0));
-    MUST(cuDeviceGet(&device, 0));
-    MUST(cuCtxCreate(&context, NULL, 0, device));
-    MUST(cuModuleLoadData(&module, "image"));
-    MUST(cuModuleGetFunction(&kernel, module, "busy__2us"));
-    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    open_gpu();
+    kernel = kernel_of("busy__2us");
+    stream = new_stream();
     MUST(cuMemAlloc(&memory, sizeof bytes));
     do {
         for (int i = 1; i + 1 < count; i += 2)
-            if (run((uint64_t)(atof(words[i]) * 1e9), strtoul(words[i + 1], NULL, 10))) return 1;
+            run((uint64_t)(atof(words[i]) * 1e9), strtoul(words[i + 1], NULL, 10));
     } while (is_asked_for_more());
     print_slot();
     printf("%lu launches in %lu steps\n", launches, steps);

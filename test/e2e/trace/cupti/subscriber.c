@@ -1,8 +1,8 @@
 // Launches, and subscribes to CUPTI itself: subscriber before|after. Before its context is made, so that the
 // shim finds it there; or after so much work that the shim has been first.
-#include <cuda.h>
+#include "one_gpu.h"
+
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 extern void gpusim_advance_ns(unsigned long ns);
@@ -20,20 +20,16 @@ static void subscribe(void) {
 }
 
 int main(int count, char** words) {
-    CUdevice device;
-    CUcontext context;
-    CUmodule module;
-    CUfunction kernel;
     const int is_first = count > 1 && strcmp(words[1], "before") == 0;
-    int failed = cuInit(0) || cuDeviceGet(&device, 0);
+    MUST(cuInit(0));
     if (is_first) subscribe();
-    failed |= cuCtxCreate(&context, NULL, 0, device) || cuModuleLoadData(&module, "image");
-    failed |= cuModuleGetFunction(&kernel, module, "busy__2us");
-    for (int i = 0; i < 1000 && !failed; ++i) {
-        failed |= cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+    open_gpu();
+    const CUfunction kernel = kernel_of("busy__2us");
+    for (int i = 0; i < 1000; ++i) {
+        launch_one(kernel, NULL);
         gpusim_advance_ns(100000);
     }
     if (!is_first) subscribe();
-    failed |= cuCtxSynchronize();
-    return failed;
+    MUST(cuCtxSynchronize());
+    return 0;
 }

@@ -1,36 +1,33 @@
 // Launches a graph of one kernel, waits until its record has been read, and unloads the kernel's module.
-#include <cuda.h>
-#include <stdio.h>
+#include "one_gpu.h"
 
 extern void gpusim_advance_ns(unsigned long ns);
 
 int main(void) {
-    CUdevice device;
-    CUcontext context;
-    CUmodule module;
-    CUfunction kernel;
-    CUstream stream;
     CUgraph graph;
     CUgraphExec exec;
-    int failed = cuInit(0) || cuDeviceGet(&device, 0) || cuCtxCreate(&context, NULL, 0, device);
-    failed |= cuModuleLoadData(&module, "image") || cuModuleGetFunction(&kernel, module, "busy__2us");
-    failed |= cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    open_gpu();
+    const CUfunction kernel = kernel_of("busy__2us");
+    const CUstream stream = new_stream();
     // The shim opens CUPTI beside us.
-    for (int i = 0; i < 20 && !failed; ++i) {
-        failed |= cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
+    for (int i = 0; i < 20; ++i) {
+        launch_one(kernel, stream);
         gpusim_advance_ns(50000000);
     }
-    failed |= cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    failed |= cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
-    failed |= cuStreamEndCapture(stream, &graph) || cuGraphInstantiate(&exec, graph, 0);
-    failed |= cuGraphLaunch(exec, stream) || cuStreamSynchronize(stream);
+    MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    launch_one(kernel, stream);
+    MUST(cuStreamEndCapture(stream, &graph));
+    MUST(cuGraphInstantiate(&exec, graph, 0));
+    MUST(cuGraphLaunch(exec, stream));
+    MUST(cuStreamSynchronize(stream));
     // Less than the 2 s for which a graph's first launch is waited for.
-    for (int i = 0; i < 10 && !failed; ++i) {
-        failed |= cuStreamQuery(stream);
+    for (int i = 0; i < 10; ++i) {
+        MUST(cuStreamQuery(stream));
         gpusim_advance_ns(50000000);
     }
-    failed |= cuGraphExecDestroy(exec) || cuGraphDestroy(graph) || cuModuleUnload(module);
-    failed |= cuCtxSynchronize();
-    if (failed) puts("failed");
-    return failed;
+    MUST(cuGraphExecDestroy(exec));
+    MUST(cuGraphDestroy(graph));
+    MUST(cuModuleUnload(module));
+    MUST(cuCtxSynchronize());
+    return 0;
 }

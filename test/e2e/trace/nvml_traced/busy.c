@@ -1,19 +1,13 @@
 // Launches on one device for so many milliseconds, then ends as it is told.
 //   busy DEVICE MILLISECONDS [HOW]
 //   inside: while somebody is in NVML   fork: forks while somebody is   power: says what NVML says to it
-#include <cuda.h>
+#include "one_gpu.h"
+
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#define CU(call) ((call) == CUDA_SUCCESS ? (void)0 : (puts(#call), exit(1)))
-
-static const char* kPtx =
-    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry busy__900us()\n{\nret;\n}\n";
 
 static double seconds(void) {
     struct timespec now;
@@ -63,20 +57,12 @@ static void end(const char* how) {
 }
 
 int main(int argc, char** argv) {
-    CUdevice device;
-    CUcontext context;
-    CUmodule module;
-    CUfunction kernel;
-    CU(cuInit(0));
-    CU(cuDeviceGet(&device, atoi(argv[1])));
-    CU(cuDevicePrimaryCtxRetain(&context, device));
-    CU(cuCtxSetCurrent(context));
-    CU(cuModuleLoadData(&module, kPtx));
-    CU(cuModuleGetFunction(&kernel, module, "busy__900us"));
+    open_primary_of(atoi(argv[1]));
+    const CUfunction kernel = kernel_of("busy__900us");
     const double until = seconds() + atof(argv[2]) / 1000;
     while (seconds() < until) {
-        CU(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
-        CU(cuCtxSynchronize());
+        launch_one(kernel, NULL);
+        MUST(cuCtxSynchronize());
     }
     if (argc > 3) end(argv[3]);
     return 0;
