@@ -53,3 +53,19 @@ class OtherProcess {
     pid_t pid_ = 0;
     int there_ = -1;
 };
+
+// Values from one process to another, by a pipe.
+struct Channel {
+    int ends[2];
+    Channel() { REQUIRE(pipe(ends) == 0); }
+    template <class T>
+    void send(const T& value) {
+        if (write(ends[1], &value, sizeof value) != sizeof value) _exit(3);
+    }
+    template <class T>
+    T receive() {
+        T value;
+        if (read(ends[0], &value, sizeof value) != sizeof value) _exit(3);
+        return value;
+    }
+};

@@ -29,7 +29,7 @@ RunRows launching(const char* library) {
     RunRows run;
     run.rank(0).steps(0, {.ran = {{kCompute, 16 * kMs}}, .idle = {{"launch_bound", 4 * kMs}}});
     run.change(std::string("UPDATE rank SET executable = 'app'"));
-    run.add("kernel", {{"gpu_id", int64_t{0}}, {"name", "k"}, {"library", library}});
+    run.add("kernel", {{"gpu_id", 0}, {"name", "k"}, {"library", library}});
     return run;
 }
 

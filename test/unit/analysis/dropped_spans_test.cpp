@@ -35,6 +35,20 @@ Report report_of(const Inputs& inputs) {
     return write_report({run, &inputs, all});
 }
 
+// A window until 5 s behind or over a span without rows, whose one operation is over at 4.2 s.
+void check_from_4_s(Made& made, int64_t from_ns, int operations) {
+    made.gone(1000 * kMs, 3000 * kMs);
+    made.total(1, 1);
+    made.timed(3100 * kMs, 3101 * kMs, 4000 * kMs, 4200 * kMs, 3);
+    made.window(from_ns, 5000 * kMs, operations, operations);
+    made.ends(6000 * kMs);
+    const DeviceBusy busy = made.busy();
+    REQUIRE(busy.windows.size() == 1);
+    CHECK(busy.windows[0].span == Interval{4000 * kMs, 5000 * kMs});
+    CHECK(busy.windows[0].busy_ns == 200 * kMs);
+    CHECK(busy.windows[0].operations == 1);
+}
+
 }  // namespace
 
 TEST_CASE("spans whose rows are gone are those of summarised, since the second schema", "[gone]") {
@@ -132,16 +146,7 @@ TEST_CASE("a window whose rows are gone is left out, the others count", "[busy][
 //  stream          ┊    ?    ┊ ??? ██                  what is still running there is not known: from 4 s on
 TEST_CASE("a window behind a span without rows begins where its work is over", "[busy][gone]") {
     Made made;
-    made.gone(1000 * kMs, 3000 * kMs);
-    made.total(1, 1);
-    made.timed(3100 * kMs, 3101 * kMs, 4000 * kMs, 4200 * kMs, 3);
-    made.window(3000 * kMs, 5000 * kMs, 1, 1);
-    made.ends(6000 * kMs);
-    const DeviceBusy busy = made.busy();
-    REQUIRE(busy.windows.size() == 1);
-    CHECK(busy.windows[0].span == Interval{4000 * kMs, 5000 * kMs});
-    CHECK(busy.windows[0].busy_ns == 200 * kMs);
-    CHECK(busy.windows[0].operations == 1);
+    check_from_4_s(made, 3000 * kMs, 1);
 }
 
 //  s          0    1    2    3    4    5    6
@@ -150,16 +155,7 @@ TEST_CASE("a window behind a span without rows begins where its work is over", "
 //  stream          ┊    ?    ┊ ??? ██
 TEST_CASE("of a window of which a part is gone the rest counts", "[busy][gone]") {
     Made made;
-    made.gone(1000 * kMs, 3000 * kMs);
-    made.total(1, 1);
-    made.timed(3100 * kMs, 3101 * kMs, 4000 * kMs, 4200 * kMs, 3);
-    made.window(2000 * kMs, 5000 * kMs, 3, 3);
-    made.ends(6000 * kMs);
-    const DeviceBusy busy = made.busy();
-    REQUIRE(busy.windows.size() == 1);
-    CHECK(busy.windows[0].span == Interval{4000 * kMs, 5000 * kMs});
-    CHECK(busy.windows[0].busy_ns == 200 * kMs);
-    CHECK(busy.windows[0].operations == 1);
+    check_from_4_s(made, 2000 * kMs, 3);
     made.run("UPDATE \"window\" SET slot = NULL");  // a sum of several: where they were is not known
     CHECK(made.busy().windows.empty());
 }

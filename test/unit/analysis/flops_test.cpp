@@ -71,7 +71,7 @@ class MadeJob {
     static void add_kernel(RunDb& run, int64_t gpu, const char* precision, double ns, bool eligible,
                            int64_t in_graphs = 0, bool only_in_graphs = false) {
         const int64_t alone = only_in_graphs ? 0 : 3;
-        add_known(run, "kernel",
+        add_known(run.raw(), "kernel",
                   {{"gpu_id", gpu},
                    {"name", std::string(eligible ? "gemm_" : "add_") + precision},
                    {"family", std::string(eligible ? "gemm" : "elementwise")},
@@ -100,22 +100,21 @@ class MadeJob {
         for (int64_t step : {0, 1, 2})
             run.add("step", {rank, step, step, step * 10'000'000, int64_t{10'000'000}, int64_t{1}, nullptr,
                              int64_t{0}, int64_t{0}, nullptr, int64_t{0}});
-        add_known(run, "gpu",
+        add_known(run.raw(), "gpu",
                   {{"gpu_id", rank},
                    {"rank_id", rank},
-                   {"device_id", int64_t{0}},
+                   {"device_id", 0},
                    {"name", std::string(job.gpu)},
-                   {"simulated", int64_t{0}},
+                   {"simulated", 0},
                    {"unused", job.second_unused && rank == 1 ? Value(int64_t{1}) : Value(nullptr)}});
-        add_known(run, "gpu_energy",
+        add_known(run.raw(), "gpu_energy",
                   {{"gpu_id", rank},
                    {"energy_j", maybe(job.energy_j)},
                    {"span_ns", job.energy_j ? Value(int64_t{2'000'000'000}) : Value(nullptr)},
                    {"power_limit_w", job.energy_j ? Value(400.0) : Value(nullptr)},
                    {"why", job.energy_j ? Value(nullptr) : Value(std::string("no counter"))}});
         if (job.shared)
-            add_known(run, "shared_gpu",
-                      {{"gpu_id", rank}, {"shared_id", int64_t{0}}, {"processes", int64_t{2}}});
+            add_known(run.raw(), "shared_gpu", {{"gpu_id", rank}, {"shared_id", 0}, {"processes", 2}});
         add_kernel(run, rank, job.precision, 9e6, true, job.in_graphs, job.only_in_graphs);
         if (job.product_flops > 0) add_products(run, rank, job);
         if (job.unknown_ns > 0) add_kernel(run, rank, "unknown", job.unknown_ns, true);

@@ -5,20 +5,21 @@
 #include <string>
 #include <utility>
 
-#include "analysis/run/sql/run_db.h"
+#include "analysis/sqlite/database.h"
 
 namespace made {
 
 using namespace gpushim::analysis;
 
-inline void add_known(RunDb& run, const std::string& table,
-                      std::initializer_list<std::pair<const char*, Value>> known) {
+using Cells = std::initializer_list<std::pair<const char*, Value>>;
+
+inline void add_known(sqlite3* run, const std::string& table, Cells known) {
     std::string columns, values;
     for (const auto& column : known) {
-        columns += (columns.empty() ? "" : ", ") + std::string(column.first);
+        columns += (columns.empty() ? "\"" : ", \"") + std::string(column.first) + "\"";
         values += values.empty() ? "?" : ", ?";
     }
-    Query row(run.raw(), table, "INSERT INTO " + table + " (" + columns + ") VALUES (" + values + ")");
+    Query row(run, table, "INSERT INTO \"" + table + "\" (" + columns + ") VALUES (" + values + ")");
     int parameter = 0;
     for (const auto& column : known) row.bind(++parameter, column.second);
     row.step();

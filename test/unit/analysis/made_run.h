@@ -4,6 +4,9 @@
 //           GPU 1   | h2d 3.21 | idle 6.80 |     compute 9.736        | AllReduce 0.254 |
 #pragma once
 
+#include <sqlite3.h>
+
+#include <catch2/catch.hpp>
 #include <filesystem>
 #include <string>
 
@@ -40,6 +43,13 @@ class MadeRun {
     }
     std::filesystem::path place() const { return folder_.path() / "made.run.db"; }
     Database open() const { return Database(place()); }
+    void change(const std::string& sql) const {
+        INFO(sql);
+        sqlite3* base = nullptr;
+        REQUIRE(sqlite3_open(place().c_str(), &base) == SQLITE_OK);
+        CHECK(sqlite3_exec(base, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+        sqlite3_close(base);
+    }
 
   private:
     static Value text(const char* words) { return std::string(words); }
@@ -252,7 +262,7 @@ class MadeRun {
                                 bool eligible, const char* tensor, bool small_grid) {
             const int64_t ns = share * 1'000'000;
             const Value small = shape_.device_times ? Value(small_grid ? launches : 0) : Value(nullptr);
-            add_known(run, "kernel",
+            add_known(run.raw(), "kernel",
                       {{"gpu_id", gpu},
                        {"name", text(name)},
                        {"launches", launches},

@@ -92,13 +92,13 @@ TEST_CASE("percentiles are values that there are, and nothing known is said with
         RunDb run(place);
         add_rank(run, 0, 1);
         for (int64_t step = 0; step < 100; ++step) add_step(run, 0, step, (step * 37) % 100 + 1, nullptr);
-        add_known(run, "gpu",
-                  {{"gpu_id", int64_t{0}},
-                   {"rank_id", int64_t{0}},
-                   {"device_id", int64_t{0}},
+        add_known(run.raw(), "gpu",
+                  {{"gpu_id", 0},
+                   {"rank_id", 0},
+                   {"device_id", 0},
                    {"uuid", std::string("GPU-0")},
                    {"name", std::string("Made")},
-                   {"simulated", int64_t{0}},
+                   {"simulated", 0},
                    {"level", std::string("events")}});
         run.finish();
     }

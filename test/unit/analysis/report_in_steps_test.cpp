@@ -20,16 +20,10 @@ Report report_of(const Database& run) { return write_report({run, nullptr, {}});
 // A GPU that runs its part outside of steps has no part in what a kernel takes in them.
 TEST_CASE("what a GPU ran outside of steps does not shorten a kernel in them", "[report]") {
     const MadeRun made;
-    const auto change = [&](const std::string& sql) {
-        sqlite3* base = nullptr;
-        REQUIRE(sqlite3_open(made.place().c_str(), &base) == SQLITE_OK);
-        CHECK(sqlite3_exec(base, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
-        sqlite3_close(base);
-    };
-    change("UPDATE kernel SET in_steps = launches, timed_in_steps = timed, in_steps_ns = sum_ns");
-    change("UPDATE launch_stat SET in_steps = count");
+    made.change("UPDATE kernel SET in_steps = launches, timed_in_steps = timed, in_steps_ns = sum_ns");
+    made.change("UPDATE launch_stat SET in_steps = count");
     const double both_ns = std::stod(value(report_of(made.open()), "kernels[0].per_step_ns"));
-    change(
+    made.change(
         "UPDATE kernel SET in_steps = 0, timed_in_steps = 0, in_steps_ns = 0 WHERE gpu_id = 0;"
         "UPDATE launch_stat SET in_steps = 0, count = count + 1 WHERE gpu_id = 0");
     const Report report = report_of(made.open());

@@ -14,10 +14,7 @@ using Catch::Contains;
 namespace {
 
 Report report_of(const MadeRun& made, const std::string& change, std::optional<int64_t> samples = {}) {
-    sqlite3* base = nullptr;
-    REQUIRE(sqlite3_open(made.place().c_str(), &base) == SQLITE_OK);
-    CHECK(sqlite3_exec(base, change.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
-    sqlite3_close(base);
+    made.change(change);
     const Database run = made.open();
     ReportOptions options;
     options.samples_per_step = samples;

@@ -15,10 +15,7 @@ Report report_of(const std::string& change) {
     RunShape shape;
     shape.ranks = 1;
     const MadeRun made(shape);
-    sqlite3* base = nullptr;
-    REQUIRE(sqlite3_open(made.place().c_str(), &base) == SQLITE_OK);
-    CHECK(sqlite3_exec(base, change.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
-    sqlite3_close(base);
+    made.change(change);
     const Database run = made.open();
     return write_report({run, nullptr, {}});
 }

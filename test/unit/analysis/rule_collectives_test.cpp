@@ -26,7 +26,7 @@ void add_calls(RunRows& run, const Calls& calls) {
                                 {"op", calls.op},
                                 {"dtype", "float32"},
                                 {"bytes", calls.bytes},
-                                {"ranks", int64_t{2}},
+                                {"ranks", 2},
                                 {"count", count},
                                 {"in_steps", count},
                                 {"timed", count},
@@ -66,12 +66,12 @@ TEST_CASE("nothing is said of a healthy job of two ranks", "[rule][rule_collecti
     add_calls(run, {4, 1, 20 * kUs});
     run.add("allreduce_check", {{"params", 25'000'000}, {"params_implied", 25e6}, {"ratio_to_params", 1.0}});
     run.add("communicator", {{"comm", "c0"},
-                             {"ranks", int64_t{2}},
+                             {"ranks", 2},
                              {"link", "nvlink"},
-                             {"slow_link", int64_t{0}},
+                             {"slow_link", 0},
                              {"link_bytes_per_s", 300e9},
                              {"best_bytes_per_s", 300e9}});
-    run.add("skew", {{"comm", "c0"}, {"steps", int64_t{20}}, {"lost_gpu_ns", 100 * kUs}});
+    run.add("skew", {{"comm", "c0"}, {"steps", 20}, {"lost_gpu_ns", 100 * kUs}});
     CHECK(run.said() == "");
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("gradients in 32 bits of a model in 16 are too wide", "[rule][rule_col
     const auto made = [](const char* precision, int64_t bytes, int64_t exposed_ns) {
         RunRows run = two_ranks(exposed_ns, 4 * kMs);
         add_calls(run, {bytes, 4, (exposed_ns + 4 * kMs) / 4, {}, "allreduce", {}});
-        run.add("kernel", {{"gpu_id", int64_t{0}},
+        run.add("kernel", {{"gpu_id", 0},
                            {"name", "gemm"},
                            {"family", "gemm"},
                            {"precision", precision},
@@ -262,11 +262,11 @@ TEST_CASE("of messages transfers and waits are told apart where both ends are kn
     const auto title = [](const Value& wait_ns) {
         RunRows run = two_ranks(8 * kMs, 0);
         for (const int64_t rank : {0, 1})
-            run.add("collective_instance", {{"instance", int64_t{0}},
+            run.add("collective_instance", {{"instance", 0},
                                             {"rank_id", rank},
                                             {"op", "send"},
-                                            {"ranks", int64_t{2}},
-                                            {"parts", int64_t{2}},
+                                            {"ranks", 2},
+                                            {"parts", 2},
                                             {"own_ns", 8 * kMs},
                                             {"wait_ns", wait_ns}});
         return run.look("exposed_communication").value().title;

@@ -23,15 +23,14 @@ RunRows one_gpu(const StepOf& like = {.ran = {{kCompute, kStepNs}}}) {
 RunRows throttled(double share, const char* reason, std::optional<double> free_mhz = 2000) {
     RunRows run = one_gpu();
     const auto held = static_cast<int64_t>(share * 90);
-    run.add("nvml_stat", {{"gpu_id", int64_t{0}},
-                          {"samples", int64_t{100}},
-                          {"idle_samples", int64_t{10}},
+    run.add("nvml_stat", {{"gpu_id", 0},
+                          {"samples", 100},
+                          {"idle_samples", 10},
                           {"throttled_samples", held},
                           {"free_sm_mhz", maybe(free_mhz)},
                           {"throttled_sm_mhz", 1000.0}});
     if (held > 0)
-        run.add("throttle",
-                {{"gpu_id", int64_t{0}}, {"reason", reason}, {"samples", held}, {"sm_mhz", 1000.0}});
+        run.add("throttle", {{"gpu_id", 0}, {"reason", reason}, {"samples", held}, {"sm_mhz", 1000.0}});
     return run;
 }
 
@@ -40,7 +39,7 @@ RunRows linked(int64_t exposed_ns, double link, double best, double reached) {
     for (const int64_t rank : {0, 1})
         run.rank(rank).steps(rank, {.ran = {{kTransfer, exposed_ns}, {kCompute, kStepNs - exposed_ns}}});
     run.add("communicator", {{"comm", "c0"},
-                             {"ranks", int64_t{2}},
+                             {"ranks", 2},
                              {"link", "pcie_host"},
                              {"link_bytes_per_s", link},
                              {"best_bytes_per_s", best}});
@@ -51,7 +50,7 @@ RunRows linked(int64_t exposed_ns, double link, double best, double reached) {
                                 {"dtype", "float32"},
                                 {"bytes", bytes},
                                 {"whole_bytes", bytes},
-                                {"ranks", int64_t{2}},
+                                {"ranks", 2},
                                 {"count", RunRows::kSteps},
                                 {"timed", RunRows::kSteps},
                                 {"transfer_sum_ns", exposed_ns * RunRows::kSteps},
@@ -69,11 +68,8 @@ StepOf tiny_step() {
 }
 
 void add_launches(RunRows& run, int64_t small) {
-    run.add("launch_stat", {{"gpu_id", int64_t{0}},
-                            {"stream_id", int64_t{7}},
-                            {"count", int64_t{200}},
-                            {"timed", int64_t{200}},
-                            {"small", small}});
+    run.add("launch_stat",
+            {{"gpu_id", 0}, {"stream_id", 7}, {"count", 200}, {"timed", 200}, {"small", small}});
 }
 
 }  // namespace
@@ -88,8 +84,8 @@ TEST_CASE("a clock that heat holds back", "[rule][rule_condition]") {
     CHECK(found->gain.high_ns == Approx(20e6 * 46 / 90 * 0.5));  // 45 of 90 samples, to one of them
     CHECK(found->gain.low_ns == 0);                              // no kernel is known to follow the clock
     CHECK(found->evidence.size() == 2);
-    run.add("kernel", {{"gpu_id", int64_t{0}}, {"name", "gemm"}, {"sum_ns", int64_t{300}}, {"eligible", 1}});
-    run.add("kernel", {{"gpu_id", int64_t{0}}, {"name", "add"}, {"sum_ns", int64_t{100}}, {"eligible", 0}});
+    run.add("kernel", {{"gpu_id", 0}, {"name", "gemm"}, {"sum_ns", 300}, {"eligible", 1}});
+    run.add("kernel", {{"gpu_id", 0}, {"name", "add"}, {"sum_ns", 100}, {"eligible", 0}});
     CHECK(run.look("throttling")->gain.low_ns == Approx(20e6 * 44 / 90 * 0.5 * 0.75));
 }
 
@@ -136,7 +132,7 @@ TEST_CASE("a good link that is not used, and the variable that may be why", "[ru
     CHECK(found->title == "the GPUs are joined by pcie_host (300 GB/s), and large messages reach 20.0 GB/s");
     CHECK(found->gain.low_ns == 0);
     CHECK(found->gain.high_ns == Approx(4e6 * (1 - 20.0 / 240)));
-    run.add("environment", {{"rank_id", int64_t{0}}, {"name", "NCCL_P2P_DISABLE"}, {"value", "1"}});
+    run.add("environment", {{"rank_id", 0}, {"name", "NCCL_P2P_DISABLE"}, {"value", "1"}});
     found = run.look("slow_link");
     CHECK(found->title.find("NCCL_P2P_DISABLE=1 is set") != std::string::npos);
     CHECK(found->try_it.find("Unset NCCL_P2P_DISABLE. ") == 0);
@@ -150,12 +146,12 @@ TEST_CASE("a slow link is worth it by what a better one saves", "[rule][rule_con
 TEST_CASE("a GPU of which less than half is used in every way", "[rule][rule_condition]") {
     const auto used = [](double time, double power_w, double memory, int64_t samples = 3) {
         RunRows run = one_gpu();
-        run.add("nvml_stat", {{"gpu_id", int64_t{0}},
+        run.add("nvml_stat", {{"gpu_id", 0},
                               {"samples", samples},
                               {"use_share", time},
                               {"power_w", power_w},
                               {"memory_share_max", memory}});
-        run.add("gpu_energy", {{"gpu_id", int64_t{0}}, {"power_limit_w", 700.0}});
+        run.add("gpu_energy", {{"gpu_id", 0}, {"power_limit_w", 700.0}});
         return run;
     };
     const auto found = used(0.25, 210, 0.01).look("hardly_used");
@@ -180,7 +176,7 @@ TEST_CASE("where one GPU is busy, or something of it is not known, none is calle
         for (const int64_t rank : {0, 1}) {
             run.rank(rank).steps(rank, {.ran = {{kCompute, kStepNs}}});
             run.add("nvml_stat", {{"gpu_id", rank},
-                                  {"samples", int64_t{3}},
+                                  {"samples", 3},
                                   {"use_share", rank == 0 ? Value(0.1) : maybe(time)},
                                   {"power_w", 100.0},
                                   {"memory_share_max", 0.1}});
@@ -204,7 +200,7 @@ TEST_CASE("memory that grows from step to step", "[rule][rule_condition]") {
         int64_t nth = 0;
         for (const double gib : quarters_gib)
             for (int part = 0; part < 4; ++part, ++nth)
-                run.add("gpu_curve", {{"gpu_id", int64_t{0}},
+                run.add("gpu_curve", {{"gpu_id", 0},
                                       {"what", "allocated_bytes"},
                                       {"from_ns", nth * RunRows::kSteps * kStepNs / 16},
                                       {"mean", gib * kGib},
@@ -255,14 +251,14 @@ TEST_CASE("large kernels, and much work of small ones, are worth a GPU", "[rule]
 
 RunRows page_moves(int64_t each_step_ns, const StepOf& like) {
     RunRows run = one_gpu(like);
-    run.add("copy_stat", {{"gpu_id", int64_t{0}},
-                          {"stream_id", int64_t{1}},
+    run.add("copy_stat", {{"gpu_id", 0},
+                          {"stream_id", 1},
                           {"kind", "h2d"},
                           {"source", "managed"},
                           {"target", "managed"},
-                          {"blocking", int64_t{0}},
-                          {"position", int64_t{0}},
-                          {"bytes_each", int64_t{65536}},
+                          {"blocking", 0},
+                          {"position", 0},
+                          {"bytes_each", 65536},
                           {"count", 100 * RunRows::kSteps},
                           {"bytes", 6'000'000 * RunRows::kSteps},
                           {"steps", RunRows::kSteps},
@@ -321,10 +317,10 @@ TEST_CASE("spans are of time in steps that count", "[rule][rule_condition]") {
 TEST_CASE("kernels that leave most of the GPU empty are a note", "[rule][rule_condition]") {
     const auto with = [](double share, int64_t small, const StepOf& like, double filled = 0.1) {
         RunRows run = one_gpu(like);
-        run.add("kernel", {{"gpu_id", int64_t{0}},
+        run.add("kernel", {{"gpu_id", 0},
                            {"name", "sweep"},
                            {"launches", 10 * RunRows::kSteps},
-                           {"graph_launches", int64_t{0}},
+                           {"graph_launches", 0},
                            {"timed", 10 * RunRows::kSteps},
                            {"sum_ns", of_step(share) * RunRows::kSteps},
                            {"small_grid", small * RunRows::kSteps},

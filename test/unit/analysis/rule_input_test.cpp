@@ -79,9 +79,9 @@ TEST_CASE("what looks like a batch in a few steps is no time that nothing tells 
 TEST_CASE("what is computed between copies back and forth is not called loading", "[rule][rule_input]") {
     const auto run_of = [](int64_t back_bytes, int64_t steps) {
         RunRows run = idle_run("input_cpu", 3 * kMs);
-        for (const auto& [kind, bytes] : {std::pair("d2h", back_bytes), {"h2d", int64_t{15'000'000}}})
-            run.add("copy_stat", {{"gpu_id", int64_t{0}},
-                                  {"stream_id", int64_t{1}},
+        for (const auto& [kind, bytes] : {std::pair("d2h", back_bytes), {"h2d", 15'000'000}})
+            run.add("copy_stat", {{"gpu_id", 0},
+                                  {"stream_id", 1},
                                   {"kind", kind},
                                   {"count", RunRows::kSteps},
                                   {"bytes", RunRows::kSteps * bytes},
@@ -108,7 +108,7 @@ TEST_CASE("a step that loads for very long waits for its loader, where that is t
 //  19 steps load for 100 us, and say so; in one 40 ms pass before its batch, and nothing tells of what
 TEST_CASE("that the loader was named once makes nothing else input", "[rule][rule_input]") {
     RunRows run = but_for_one("input_loading", "input_cpu");
-    run.add("torch_step", {{"rank_id", int64_t{0}}, {"number", int64_t{3}}, {"dataloader_ns", 100 * kUs}});
+    run.add("torch_step", {{"rank_id", 0}, {"number", 3}, {"dataloader_ns", 100 * kUs}});
     CHECK(run.said() == "step_gap");
 }
 

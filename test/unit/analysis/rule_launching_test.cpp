@@ -98,7 +98,7 @@ TEST_CASE("a few launches without steps are nothing that comes again and again",
     const auto found = [](int64_t launches, const char* steps) {
         RunRows run;
         run.rank(0, steps).steps(0, {.ran = {{kCompute, 10 * kMs}}, .idle = {{"launch_bound", 10 * kMs}}}, 1);
-        run.add("launch_stat", {{"gpu_id", int64_t{0}}, {"count", launches}});
+        run.add("launch_stat", {{"gpu_id", 0}, {"count", launches}});
         const auto finding = run.look("launch_bound");
         return finding ? finding->title : "";
     };
@@ -115,12 +115,12 @@ TEST_CASE("the line of a library is named where most samples of a line were in i
         RunRows run = idle_share("host_cpu", 0.2);
         const auto sampled = [&](const char* file, const char* function, int64_t line, int64_t samples,
                                  int64_t step = 1) {
-            run.add("idle_python", {{"gpu_id", int64_t{0}},
+            run.add("idle_python", {{"gpu_id", 0},
                                     {"step", step},
                                     {"cause", "host_cpu"},
                                     {"file", "/me/train.py"},
                                     {"function", "main"},
-                                    {"line", int64_t{7}},
+                                    {"line", 7},
                                     {"ns", samples * kMs},
                                     {"samples", samples},
                                     {"inside_file", file},
@@ -162,10 +162,10 @@ TEST_CASE("what is counted where no step was timed is of the steps, not of the s
     run.change("UPDATE rank SET last_ns = 60000000000");  // what comes behind the steps takes a minute
     CHECK(Situation(run.raw()).counted(400e6) == Approx(20e6));
     // Kernels need 100 ms for each, which the host has launched in 20.
-    run.add("kernel", {{"gpu_id", int64_t{0}},
+    run.add("kernel", {{"gpu_id", 0},
                        {"name", "sweep"},
                        {"launches", 10 * RunRows::kSteps},
-                       {"timed", int64_t{20}},
+                       {"timed", 20},
                        {"sum_ns", 200 * kMs}});
     CHECK(Situation(run.raw()).step_ns() == Approx(100e6));
     CHECK(Situation(run.raw()).counted(400e6) == Approx(20e6));

@@ -15,14 +15,14 @@ RunRows idle_share(const char* cause, double share) { return idle_run(cause, of_
 
 // Waits of the host in every step, after it had read a number or not.
 RunRows& add_waits(RunRows& run, bool reads) {
-    run.add("sync_stat", {{"rank_id", int64_t{0}},
+    run.add("sync_stat", {{"rank_id", 0},
                           {"api", "cuStreamSynchronize"},
                           {"target_kind", "stream"},
                           {"calls", RunRows::kSteps},
                           {"in_steps", RunRows::kSteps},
                           {"steps", RunRows::kSteps}});
     if (reads)
-        run.add("transfer_pattern", {{"gpu_id", int64_t{0}},
+        run.add("transfer_pattern", {{"gpu_id", 0},
                                      {"pattern", "small_d2h_sync"},
                                      {"count", RunRows::kSteps},
                                      {"bytes", 4 * RunRows::kSteps},
@@ -33,7 +33,7 @@ RunRows& add_waits(RunRows& run, bool reads) {
 
 void add_contention(RunRows& run, const char* cause, int64_t ns) {
     for (int64_t step = 0; step < RunRows::kSteps; ++step)
-        run.add("cpu_contention", {{"gpu_id", int64_t{0}}, {"step", step}, {"cause", cause}, {"ns", ns}});
+        run.add("cpu_contention", {{"gpu_id", 0}, {"step", step}, {"cause", cause}, {"ns", ns}});
 }
 
 std::string verdict_of_slices(const RunRows& run) {
@@ -265,7 +265,7 @@ TEST_CASE("what the host does after reading a number is the reading's", "[rule][
 TEST_CASE("of a loss scale that is dynamic its own rule tells, of no other reading", "[rule][rule_one_gpu]") {
     const auto said = [](const char* kernel, bool reads) {
         RunRows run = idle_run("sync", 2 * kMs);
-        add_waits(run, reads).add("kernel", {{"gpu_id", int64_t{0}}, {"name", kernel}});
+        add_waits(run, reads).add("kernel", {{"gpu_id", 0}, {"name", kernel}});
         return run.said();
     };
     CHECK(said("void amp_update_scale_cuda_kernel(float*, int*, float const*)", true) ==
@@ -276,7 +276,7 @@ TEST_CASE("of a loss scale that is dynamic its own rule tells, of no other readi
     CHECK(said("amp_update_scale_cuda_kernel", false) == "sync_every_step");  // it asks on the GPU
     CHECK(is_ramped("dynamic_loss_scale", [](double share) {
         RunRows run = idle_share("sync", share);
-        add_waits(run, true).add("kernel", {{"gpu_id", int64_t{0}}, {"name", "amp_update_scale"}});
+        add_waits(run, true).add("kernel", {{"gpu_id", 0}, {"name", "amp_update_scale"}});
         return run;
     }));
 }
@@ -298,7 +298,7 @@ TEST_CASE("loading code after warm-up is told from allocating", "[rule][rule_one
                                {"alloc_or_load", step < steps_with_load ? 2 * kMs : 0}}});
         run.change("UPDATE gpu SET memory_peak_bytes = 13 << 30");
         run.change("UPDATE step SET has_load = 1 WHERE step < " + std::to_string(steps_with_load));
-        run.add("load_stat", {{"rank_id", int64_t{0}},
+        run.add("load_stat", {{"rank_id", 0},
                               {"loads", 100 + steps_with_load},
                               {"load_ns", kMs},
                               {"after_warm_up", steps_with_load},
@@ -332,19 +332,19 @@ TEST_CASE("where code is compiled is said if most of such time is in steps that 
                 0, step,
                 {.ran = {{kCompute, 10 * kMs}}, .idle = {{"host_cpu", step < 4 ? 10 * kMs : others_ns}}});
         run.change("UPDATE step SET has_load = 1 WHERE step < 4");
-        run.add("load_stat", {{"rank_id", int64_t{0}},
-                              {"loads", int64_t{100}},
+        run.add("load_stat", {{"rank_id", 0},
+                              {"loads", 100},
                               {"load_ns", kMs},
-                              {"after_warm_up", int64_t{4}},
+                              {"after_warm_up", 4},
                               {"after_warm_up_ns", kMs}});
-        run.add("idle_python", {{"gpu_id", int64_t{0}},
-                                {"step", int64_t{1}},
+        run.add("idle_python", {{"gpu_id", 0},
+                                {"step", 1},
                                 {"cause", "host_cpu"},
                                 {"file", "/me/attention.py"},
                                 {"function", "forward"},
-                                {"line", int64_t{46}},
+                                {"line", 46},
                                 {"ns", 9 * kMs},
-                                {"samples", int64_t{9}}});
+                                {"samples", 9}});
         return run.look("recompilation")->where;
     };
     CHECK(where(kMs) == "by 9 of 9 samples in attention.py:46 (forward)");
@@ -376,11 +376,11 @@ TEST_CASE("kernels that do not fill the GPU are worth a larger batch", "[rule][r
     const auto with_grids = [](double share, bool is_small, int64_t launches = 10'000) {
         RunRows run = idle_run("launch_latency", 10 * kUs);
         run.change("UPDATE gpu SET memory_peak_bytes = 1 << 30");
-        run.add("kernel", {{"gpu_id", int64_t{0}},
+        run.add("kernel", {{"gpu_id", 0},
                            {"name", "gemm"},
                            {"family", "gemm"},
                            {"launches", launches * RunRows::kSteps},
-                           {"graph_launches", int64_t{0}},
+                           {"graph_launches", 0},
                            {"timed", launches * RunRows::kSteps},
                            {"sum_ns", of_step(share) * RunRows::kSteps},
                            {"small_grid", is_small ? launches * RunRows::kSteps : 0}});

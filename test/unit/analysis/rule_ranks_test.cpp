@@ -23,7 +23,7 @@ RunRows late_rank(int64_t late_ns, const char* cause = "compute") {
                      {"steps", RunRows::kSteps},
                      {"lost_gpu_ns", late_ns * RunRows::kSteps},
                      {"mirror_disagreement", 0.01},
-                     {"straggler_rank", int64_t{1}},
+                     {"straggler_rank", 1},
                      {"time_saved_per_step_ns", late_ns},
                      {"cause", cause},
                      {"cause_share", 0.95}});
@@ -42,9 +42,9 @@ RunRows loaded_first(int64_t more_ns, int64_t processes = 1) {
     run.steps(0, {.ran = {{kCompute, kStepNs}}});
     run.steps(1, {.ran = {{kCompute, alike_ns}, {kWaiting, processes > 1 ? more_ns : 0}},
                   .idle = {{"wait_other_gpu", processes > 1 ? 0 : more_ns}}});
-    run.add("first_gpu", {{"gpu_id", int64_t{0}},
+    run.add("first_gpu", {{"gpu_id", 0},
                           {"excess", static_cast<double>(more_ns) / static_cast<double>(alike_ns)},
-                          {"only_kernels", int64_t{1}},
+                          {"only_kernels", 1},
                           {"names", "softmax_loss"},
                           {"p2p_bytes", RunRows::kSteps * 60'000'000}});
     return run;
@@ -57,7 +57,7 @@ RunRows one_by_one(int64_t alone_ns, double index) {
     for (const int64_t gpu : {0, 1})
         run.steps(gpu, {.ran = {{kCompute, kStepNs - alone_ns}}, .idle = {{"wait_other_gpu", alone_ns}}});
     for (int64_t step = 0; step < RunRows::kSteps; ++step)
-        run.add("across", {{"step", step}, {"gpus", int64_t{2}}, {"sequential_index", index}});
+        run.add("across", {{"step", step}, {"gpus", 2}, {"sequential_index", index}});
     return run;
 }
 
@@ -70,8 +70,7 @@ RunRows staggered(int64_t late_ns, int64_t launching_ns) {
                   .idle = {{"launching_other_gpu", launching_ns}, {"host_cpu", late_ns - launching_ns}}});
     run.change("UPDATE gpu_step SET first_launch_ns = " + std::to_string(late_ns) + " WHERE gpu_id = 1");
     for (int64_t step = 0; step < RunRows::kSteps; ++step)
-        run.add("across",
-                {{"step", step}, {"gpus", int64_t{2}}, {"stagger_ns", late_ns}, {"first_order", "0,1"}});
+        run.add("across", {{"step", step}, {"gpus", 2}, {"stagger_ns", late_ns}, {"first_order", "0,1"}});
     return run;
 }
 
@@ -107,11 +106,8 @@ TEST_CASE("waits that no rank is to blame for name no straggler", "[rule][rule_r
     run.change("UPDATE skew SET straggler_rank = NULL, time_saved_per_step_ns = NULL");
     CHECK(!run.look("straggler"));
     // For a while it was one: 10 steps of 20, 4 ms each.
-    run.add("straggler_window", {{"comm", "c0"},
-                                 {"first_step", int64_t{5}},
-                                 {"last_step", int64_t{14}},
-                                 {"comm_rank", int64_t{1}},
-                                 {"saved_ns", 40 * kMs}});
+    run.add("straggler_window",
+            {{"comm", "c0"}, {"first_step", 5}, {"last_step", 14}, {"comm_rank", 1}, {"saved_ns", 40 * kMs}});
     const auto found = run.look("straggler");
     REQUIRE(found);
     CHECK(found->title.find("rank 1 makes the others wait, most in steps 5 to 14") == 0);
@@ -182,7 +178,7 @@ TEST_CASE("one after another is worth it by what the others do meanwhile", "[rul
         run.steps(0, {.ran = {{kCompute, kStepNs - second_ns}}, .idle = {{"wait_other_gpu", second_ns}}});
         run.steps(1, {.ran = {{kCompute, second_ns}}, .idle = {{"wait_other_gpu", kStepNs - second_ns}}});
         for (int64_t step = 0; step < RunRows::kSteps; ++step)
-            run.add("across", {{"step", step}, {"gpus", int64_t{2}}, {"sequential_index", 1.0}});
+            run.add("across", {{"step", step}, {"gpus", 2}, {"sequential_index", 1.0}});
         return run;
     }));
 }

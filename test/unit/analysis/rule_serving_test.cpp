@@ -23,15 +23,15 @@ RunRows server(const char* cause, int64_t ns, Kinds kinds = {.with_graph = 10}) 
     RunRows run;
     run.rank(0).steps(0, {.ran = {{kCompute, kStepNs - ns}}, .idle = {{cause, ns}}});
     run.change("UPDATE gpu SET memory_peak_bytes = 13 << 30");
-    run.add("program", {{"rank_id", int64_t{0}}, {"kind", "serving"}, {"confidence", 0.95}, {"why", "told"}});
+    run.add("program", {{"rank_id", 0}, {"kind", "serving"}, {"confidence", 0.95}, {"why", "told"}});
     for (int64_t step = 0; step < RunRows::kSteps; ++step) {
         const bool is_prefill = kinds.prefill_every > 0 && step % kinds.prefill_every == 0;
-        run.add("iteration", {{"rank_id", int64_t{0}},
+        run.add("iteration", {{"rank_id", 0},
                               {"step", step},
                               {"kind", is_prefill ? "prefill" : "decode"},
-                              {"class", int64_t{0}},
+                              {"class", 0},
                               {"graphs", int64_t{!is_prefill && step % 10 < kinds.with_graph}},
-                              {"launches", int64_t{50}}});
+                              {"launches", 50}});
     }
     return run;
 }
@@ -54,7 +54,7 @@ TEST_CASE("where nothing comes back from the GPU no token is read", "[rule][rule
     RunRows run = server("sync", of_step(0.5), {.with_graph = 0});
     CHECK(run.says("token_read_back"));  // decodes make tokens, however the host gets them
     run.change("UPDATE iteration SET kind = 'other'");
-    run.add("copy_stat", {{"gpu_id", int64_t{0}}, {"kind", "h2d"}, {"count", RunRows::kSteps}});
+    run.add("copy_stat", {{"gpu_id", 0}, {"kind", "h2d"}, {"count", RunRows::kSteps}});
     CHECK_FALSE(run.says("token_read_back"));
     run.change("UPDATE copy_stat SET kind = 'd2h'");
     CHECK(run.says("token_read_back"));
@@ -67,11 +67,9 @@ TEST_CASE("where nothing comes back from the GPU no token is read", "[rule][rule
 TEST_CASE("what the host does where code is loaded is compiling", "[rule][rule_serving]") {
     RunRows run = idle_share("host_cpu", 0.3);
     run.change("UPDATE step SET has_load = 1");
-    run.add("load_stat", {{"rank_id", int64_t{0}},
-                          {"loads", int64_t{20}},
-                          {"load_ns", kMs},
-                          {"after_warm_up", int64_t{20}},
-                          {"after_warm_up_ns", kMs}});
+    run.add(
+        "load_stat",
+        {{"rank_id", 0}, {"loads", 20}, {"load_ns", kMs}, {"after_warm_up", 20}, {"after_warm_up_ns", kMs}});
     CHECK(run.said() == "recompilation");
 }
 
@@ -173,17 +171,16 @@ TEST_CASE("a model on its way to the GPU is not streamed from the host", "[rule]
     const auto copying = [](int64_t steps) {
         RunRows run;
         run.rank(0).steps(0, {.ran = {{kCompute, 12 * kMs}, {kTransfer, 8 * kMs}, {kH2d, 8 * kMs}}});
-        run.add("program",
-                {{"rank_id", int64_t{0}}, {"kind", "serving"}, {"confidence", 0.95}, {"why", "told"}});
-        run.add("copy_stat", {{"gpu_id", int64_t{0}},
-                              {"stream_id", int64_t{7}},
+        run.add("program", {{"rank_id", 0}, {"kind", "serving"}, {"confidence", 0.95}, {"why", "told"}});
+        run.add("copy_stat", {{"gpu_id", 0},
+                              {"stream_id", 7},
                               {"kind", "h2d"},
                               {"source", "pinned"},
                               {"target", "device"},
-                              {"blocking", int64_t{0}},
-                              {"position", int64_t{0}},
-                              {"bytes_each", int64_t{30}},
-                              {"count", int64_t{40}},
+                              {"blocking", 0},
+                              {"position", 0},
+                              {"bytes_each", 30},
+                              {"count", 40},
                               {"bytes", int64_t{1} << 34},
                               {"steps", steps}});
         return run;

@@ -33,10 +33,10 @@ struct Kernels {
 
 RunRows& add(RunRows& run, const Kernels& is) {
     const bool is_product = std::string(is.family) == "gemm" || std::string(is.family) == "convolution";
-    return run.add("kernel", {{"gpu_id", int64_t{0}},
+    return run.add("kernel", {{"gpu_id", 0},
                               {"name", is.name},
                               {"launches", is.in_a_step * kSteps},
-                              {"graph_launches", int64_t{0}},
+                              {"graph_launches", 0},
                               {"timed", is.in_a_step * kSteps},
                               {"sum_ns", is.ns_in_a_step * kSteps},
                               {"family", is.family},
@@ -66,14 +66,14 @@ struct Copies {
 };
 
 RunRows& add(RunRows& run, const Copies& is) {
-    return run.add("copy_stat", {{"gpu_id", int64_t{0}},
-                                 {"stream_id", int64_t{1}},
+    return run.add("copy_stat", {{"gpu_id", 0},
+                                 {"stream_id", 1},
                                  {"kind", is.kind},
                                  {"source", is.source},
                                  {"target", "device"},
-                                 {"blocking", int64_t{0}},
+                                 {"blocking", 0},
                                  {"position", is.position},
-                                 {"bytes_each", int64_t{16'777'216}},
+                                 {"bytes_each", 16'777'216},
                                  {"count", is.steps},
                                  {"bytes", is.bytes * is.steps},
                                  {"steps", is.steps},
@@ -205,7 +205,7 @@ TEST_CASE("older GPUs are told to use what they have", "[rule][rule_work]") {
 TEST_CASE("the variable that forbids tf32 is named where it is set", "[rule][rule_work]") {
     RunRows run = with({"sgemm", "gemm", 10, 10 * kMs, "no"});
     CHECK(run.look("no_tensor_cores")->try_it.find("NVIDIA_TF32_OVERRIDE") == std::string::npos);
-    run.add("environment", {{"rank_id", int64_t{0}}, {"name", "NVIDIA_TF32_OVERRIDE"}, {"value", "0"}});
+    run.add("environment", {{"rank_id", 0}, {"name", "NVIDIA_TF32_OVERRIDE"}, {"value", "0"}});
     CHECK(run.look("no_tensor_cores")->try_it.find("NVIDIA_TF32_OVERRIDE=0 is set") == 0);
     run.change("UPDATE gpu SET name = 'Tesla T4'");  // it has none to allow
     CHECK(run.look("no_tensor_cores")->try_it.find("NVIDIA_TF32_OVERRIDE") == std::string::npos);
@@ -217,8 +217,8 @@ TEST_CASE("zeroing is a gain only where it takes long", "[rule][rule_work]") {
     CHECK(little.look("memset")->kind == Kind::kNoGain);
     CHECK(with({"fill_kernel", "fill", 10, of_step(0.1)}).look("memset")->kind == Kind::kGain);
     RunRows sets = busy_run();
-    sets.add("memset_stat", {{"gpu_id", int64_t{0}},
-                             {"stream_id", int64_t{1}},
+    sets.add("memset_stat", {{"gpu_id", 0},
+                             {"stream_id", 1},
                              {"count", kSteps},
                              {"timed", kSteps},
                              {"sum_ns", 100 * kUs * kSteps}});
@@ -328,7 +328,7 @@ TEST_CASE("copies besides the batch that recur are named", "[rule][rule_work]") 
     CHECK_FALSE(with_others(2 * kMs, 5).says("repeated_copies"));
     // What a GPU copies, where a second one does nothing in steps.
     RunRows beside = with_others(2 * kMs, kSteps);
-    beside.add("gpu", {{"gpu_id", int64_t{1}}, {"rank_id", int64_t{0}}, {"unused", int64_t{1}}});
+    beside.add("gpu", {{"gpu_id", 1}, {"rank_id", 0}, {"unused", 1}});
     CHECK(beside.look("repeated_copies")->title.find("h2d 4.00 MB in 4") != std::string::npos);
 }
 
@@ -357,7 +357,7 @@ TEST_CASE("bytes that go to the host and back are worth what they idle", "[rule]
         run.rank(0).steps(
             0, {.ran = {{kCompute, kStepNs - of_step(share)}}, .idle = {{"sync", of_step(share)}}});
         if (share > 0)
-            run.add("transfer_pattern", {{"gpu_id", int64_t{0}},
+            run.add("transfer_pattern", {{"gpu_id", 0},
                                          {"pattern", "round_trip"},
                                          {"count", kSteps},
                                          {"bytes", kSteps * 1'000'000},
@@ -381,7 +381,7 @@ TEST_CASE("bytes that go to the host and back are worth what they idle", "[rule]
         " UPDATE transfer_pattern SET ns = ns / 5");
     CHECK(spans.look("round_trips")->gain.high_ns == Approx(static_cast<double>(of_step(0.2)) / 5));
     RunRows busy = busy_run();  // the calls take long, and the GPU is never idle
-    busy.add("transfer_pattern", {{"gpu_id", int64_t{0}},
+    busy.add("transfer_pattern", {{"gpu_id", 0},
                                   {"pattern", "round_trip"},
                                   {"count", kSteps},
                                   {"bytes", kSteps},

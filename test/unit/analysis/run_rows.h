@@ -11,10 +11,10 @@
 #include <initializer_list>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "analysis/advice/advise.h"
 #include "analysis/run/sql/run_db.h"
+#include "known_row.h"
 
 namespace made {
 
@@ -45,7 +45,6 @@ struct StepOf {
 
 class RunRows {
   public:
-    using Cells = std::initializer_list<std::pair<const char*, Value>>;
     static constexpr int64_t kSteps = 20;
 
     RunRows() {
@@ -55,16 +54,7 @@ class RunRows {
     }
 
     RunRows& add(const char* table, Cells cells) {
-        std::string columns, places;
-        for (const auto& [column, value] : cells) {
-            columns += (columns.empty() ? "\"" : ", \"") + std::string(column) + "\"";
-            places += places.empty() ? "?" : ", ?";
-        }
-        Query row =
-            ask("INSERT INTO \"" + std::string(table) + "\" (" + columns + ") VALUES (" + places + ")");
-        int parameter = 0;
-        for (const auto& [column, value] : cells) row.bind(++parameter, value);
-        row.step();
+        add_known(raw(), table, cells);
         return *this;
     }
 
@@ -78,11 +68,11 @@ class RunRows {
                             {"rank", id},
                             {"pid", int64_t{100} + id},
                             {"level", "events"},
-                            {"clock_error_ns", int64_t{500}},
+                            {"clock_error_ns", 500},
                             {"own_cost_share", 0.005},
                             {"budget", 0.01},
-                            {"recorded", int64_t{1000}},
-                            {"dropped", int64_t{0}},
+                            {"recorded", 1000},
+                            {"dropped", 0},
                             {"steps_source", steps_source}});
     }
     RunRows& gpu(int64_t id, int64_t rank_id) {
@@ -98,7 +88,7 @@ class RunRows {
                            {"level", "events"},
                            {"coverage", 1.0},
                            {"timed_share", 0.5},
-                           {"windows", int64_t{20}},
+                           {"windows", 20},
                            {"latency_ns", 8 * kUs},
                            {"kernel_gap_ns", 1500}});
     }
@@ -121,9 +111,9 @@ class RunRows {
                          {"busy_high_ns", window_ns - idle_ns},
                          {"busy_likely_low_ns", window_ns - idle_ns},
                          {"busy_likely_high_ns", window_ns - idle_ns},
-                         {"operations", int64_t{100}},
-                         {"timed", int64_t{100}},
-                         {"first_launch_ns", int64_t{0}},
+                         {"operations", 100},
+                         {"timed", 100},
+                         {"first_launch_ns", 0},
                          {"own_work_ns", window_ns - is.waiting_ns()}});
         const auto ran = [&](int64_t classes, int64_t ns) {
             if (ns > 0)
@@ -139,7 +129,7 @@ class RunRows {
                         {"ns", ns},
                         {"pieces", is.pieces},
                         {"longest_ns", ns / is.pieces},
-                        {"drained_by_sync_ns", int64_t{0}}});
+                        {"drained_by_sync_ns", 0}});
         return *this;
     }
 

@@ -21,11 +21,9 @@ Said said_of(bool knows_waits) {
     RunRows rows;
     rows.rank(0).steps(
         0, {.ran = {{kCompute, 12 * kMs}, {kTransfer, 2 * kMs}}, .idle = {{"host_cpu", 6 * kMs}}});
-    rows.add("program",
-             {{"rank_id", int64_t{0}}, {"kind", "serving"}, {"confidence", 0.95}, {"why", "told"}});
+    rows.add("program", {{"rank_id", 0}, {"kind", "serving"}, {"confidence", 0.95}, {"why", "told"}});
     for (int64_t step = 0; step < RunRows::kSteps; ++step)
-        rows.add("iteration",
-                 {{"rank_id", int64_t{0}}, {"step", step}, {"kind", "decode"}, {"class", int64_t{0}}});
+        rows.add("iteration", {{"rank_id", 0}, {"step", step}, {"kind", "decode"}, {"class", 0}});
     if (!knows_waits)
         rows.change(
             "INSERT INTO kernel (gpu_id, name, launches, comm_source) SELECT gpu_id, 'nccl', 1, 'nccl'"

@@ -44,7 +44,7 @@ std::string shared_of(const std::vector<const Made*>& processes, std::optional<i
     }
     const TemporaryFolder folder;
     RunDb run(folder.path() / "run.db");
-    if (unused) add_known(run, "gpu", {{"gpu_id", *unused}, {"unused", int64_t{1}}});
+    if (unused) add_known(run.raw(), "gpu", {{"gpu_id", *unused}, {"unused", 1}});
     write_shared_gpus(facts, busy, run);
     Query rows(run.raw(), "run", kRows);
     return rows.step() ? rows.text(0) : "";

@@ -45,8 +45,7 @@ TEST_CASE("a process without steps, whose GPU does next to nothing", "[rule][unu
         RunRows run;
         run.rank(0).rank(1, "none");
         for (int64_t step = 0; step < steps; ++step)
-            run.add("step",
-                    {{"rank_id", int64_t{0}}, {"step", step}, {"number", step}, {"dur_ns", 20 * kMs}});
+            run.add("step", {{"rank_id", 0}, {"step", step}, {"number", step}, {"dur_ns", 20 * kMs}});
         run.change("UPDATE gpu SET busy_share = " + (busy_share ? std::to_string(*busy_share) : "NULL") +
                    " WHERE rank_id = 1");
         return run.look("unused_gpus");

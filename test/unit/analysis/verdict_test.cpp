@@ -1,6 +1,4 @@
 // The first lines of a report: what a job is, what a step is made of, and how good the evidence is.
-#include <sqlite3.h>
-
 #include <catch2/catch.hpp>
 
 #include "analysis/advice/advise.h"
@@ -17,16 +15,6 @@ using namespace made;
 using Catch::Contains;
 
 namespace {
-
-void change(const MadeRun& made, const std::string& sql) {
-    sqlite3* run = nullptr;
-    REQUIRE(sqlite3_open(made.place().c_str(), &run) == SQLITE_OK);
-    char* error = nullptr;
-    sqlite3_exec(run, sql.c_str(), nullptr, nullptr, &error);
-    INFO(sql);
-    CHECK(std::string(error != nullptr ? error : "") == "");
-    sqlite3_close(run);
-}
 
 Report report_of(const MadeRun& made) {
     const Database run = made.open();
@@ -67,7 +55,7 @@ std::string first_lines(const Report& report) {
 
 TrustGrade graded(const std::string& sql) {
     const MadeRun made;
-    change(made, sql);
+    made.change(sql);
     const Database run = made.open();
     return evidence_of({run});
 }
@@ -91,9 +79,9 @@ TEST_CASE("where most operations have no times there is a verdict if they leave 
     // of a step of 20 ms: by how much the busy time may be longer
     const auto said = [](const char* coverage, const char* open_ns, const char* of_steps = "NULL") {
         const MadeRun made;
-        change(made, std::string("UPDATE gpu SET coverage = ") + coverage +
-                         "; UPDATE step_work SET coverage = " + of_steps +
-                         "; UPDATE gpu_step SET busy_high_ns = busy_low_ns + " + open_ns);
+        made.change(std::string("UPDATE gpu SET coverage = ") + coverage +
+                    "; UPDATE step_work SET coverage = " + of_steps +
+                    "; UPDATE gpu_step SET busy_high_ns = busy_low_ns + " + open_ns);
         return report_of(made).json["verdict"];
     };
     CHECK(said("0.51", "19000000")["word"].words() == "input-bound");
@@ -117,13 +105,9 @@ TEST_CASE("what was timed of a start is no figure of a run without steps", "[ver
         rows.rank(0, "none").step(0, -1,
                                   {.ran = {{kCompute, 40 * kMs}}, .idle = {{"alloc_or_load", 160 * kMs}}});
         rows.change("DELETE FROM step; UPDATE gpu SET timed_share = " + std::to_string(timed_share));
-        rows.add("stream_stat", {{"gpu_id", int64_t{0}}, {"stream_id", int64_t{1}}, {"launches", launches}});
+        rows.add("stream_stat", {{"gpu_id", 0}, {"stream_id", 1}, {"launches", launches}});
         if (*also != 0) rows.change(also);
-        const TemporaryFolder folder;
-        const std::string place = folder.path() / "made.run.db";
-        rows.change("VACUUM INTO '" + place + "'");
-        const Database run(place);
-        return write_report({run});
+        return report_of(std::move(rows));
     };
     // 100 operations in 200 ms; 500 in the second are as many a ms
     CHECK(said(500, 0.2).json["verdict"]["finding"].words() == "allocations");

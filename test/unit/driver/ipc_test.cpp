@@ -6,21 +6,6 @@ namespace ipc_test {
 
 namespace {
 
-struct Channel {
-    int ends[2];
-    Channel() { REQUIRE(pipe(ends) == 0); }
-    template <class T>
-    void send(const T& value) {
-        if (write(ends[1], &value, sizeof value) != sizeof value) _exit(3);
-    }
-    template <class T>
-    T receive() {
-        T value;
-        if (read(ends[0], &value, sizeof value) != sizeof value) _exit(3);
-        return value;
-    }
-};
-
 constexpr size_t kBytes = 100'000;
 
 }  // namespace

@@ -41,6 +41,17 @@ std::vector<int> all_reduced(const Ranks& ranks, const std::vector<ncclComm_t>& 
     return values;
 }
 
+// What each rank but that one has of a communicator without it.
+std::vector<ncclComm_t> shrunk(const Ranks& ranks, int excluded) {
+    std::vector<ncclComm_t> parts(static_cast<size_t>(ranks.count()), nullptr);
+    ranks.together([&](int r) {
+        if (r == excluded) return ncclSuccess;
+        return ncclCommShrink(ranks.comm(r), &excluded, 1, &parts[static_cast<size_t>(r)], nullptr,
+                              NCCL_SHRINK_DEFAULT);
+    });
+    return parts;
+}
+
 void destroy(const std::vector<ncclComm_t>& comms) {
     for (ncclComm_t comm : comms) NC(ncclCommDestroy(comm));
 }
@@ -83,13 +94,7 @@ TEST_CASE("a destroyed communicator leaves nothing behind", "[nccl]") {
 TEST_CASE("shrink within one process, in a group", "[nccl]") {
     box::knobs("GPUSIM_DEVICES=3");
     const Ranks ranks(3);
-    std::vector<ncclComm_t> parts(3, nullptr);
-    int excluded = 1;
-    ranks.together([&](int r) {
-        if (r == excluded) return ncclSuccess;
-        return ncclCommShrink(ranks.comm(r), &excluded, 1, &parts[static_cast<size_t>(r)], nullptr,
-                              NCCL_SHRINK_DEFAULT);
-    });
+    const std::vector<ncclComm_t> parts = shrunk(ranks, 1);
     CHECK(all_reduced(ranks, parts) == std::vector<int>{5, 2, 5});
     destroy(parts);
 }
@@ -151,13 +156,7 @@ TEST_CASE("revoke ends what is under way; what remains is to shrink or destroy",
     CHECK(state_of(ranks.comm(0)) == ncclSuccess);
     NC_IS(ncclAllReduce(b, b, 1, ncclInt, ncclSum, ranks.comm(0), ranks.stream(0)), ncclInvalidUsage);
     NC_IS(ncclCommFinalize(ranks.comm(0)), ncclInvalidUsage);
-    std::vector<ncclComm_t> parts(3, nullptr);
-    int excluded = 0;
-    ranks.together([&](int r) {
-        if (r == excluded) return ncclSuccess;
-        return ncclCommShrink(ranks.comm(r), &excluded, 1, &parts[static_cast<size_t>(r)], nullptr,
-                              NCCL_SHRINK_DEFAULT);
-    });
+    const std::vector<ncclComm_t> parts = shrunk(ranks, 0);
     CHECK(all_reduced(ranks, parts) == std::vector<int>{1, 6, 6});
     destroy(parts);
 }

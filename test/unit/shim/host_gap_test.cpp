@@ -2,10 +2,9 @@
 // thunks around functions of our own.
 #include "shim/ring/host_gap.h"
 
-#include <memory>
-
 #include "box.h"
 #include "engine/cpu_clock.h"
+#include "plain_ring.h"
 #include "shim/hooks/thunk.h"
 
 namespace host_gap_test {
@@ -18,32 +17,15 @@ namespace {
 constexpr const char* kStepped = "GPUSIM_CLOCK=stepped";
 constexpr uint64_t kGap = 50'000;
 
-// A ring in plain memory, and recording switched on around it.
-class Recording {
+// A ring in plain memory, and gaps recorded into it.
+class Recording : public PlainRing {
   public:
-    explicit Recording(uint32_t slots = 64)
-        : header_(new RingHeader()), slots_(new Slot[slots]()), before_(process_state) {
-        process_state = &page_;
-        page_.clock_kind = choose_clock();
-        page_.next_pass = UINT64_MAX;
-        page_.doing = kRecording;
-        page_.generation = 1;
-        begin_host_gaps(read_pair(static_cast<ClockKind>(page_.clock_kind)));
-        thread_state = {};
-        thread_state.ring = header_.get();
-        thread_state.slots = slots_.get();
-        thread_state.mask = slots - 1;
-        thread_state.generation = 1;
+    explicit Recording(uint32_t slots = 64) : PlainRing(slots) {
+        page().clock_kind = choose_clock();
+        page().next_pass = UINT64_MAX;
+        begin_host_gaps(read_pair(static_cast<ClockKind>(page().clock_kind)));
         thread_state.context = 9;
     }
-    ~Recording() {
-        process_state = before_;
-        thread_state = {};
-    }
-    ProcessState& page() { return page_; }
-    RingHeader& ring() { return *header_; }
-    uint64_t count() const { return header_->head; }
-    const Slot& slot(size_t i) const { return slots_[i]; }
     bool is_gap(size_t i) const {
         return slot(i).kind == static_cast<uint8_t>(EventKind::gap) && slot(i).mark == complete_mark(i);
     }
@@ -57,12 +39,6 @@ class Recording {
         for (size_t i = 0; i < count(); ++i) all += is_gap(i) ? 1 : 0;
         return all;
     }
-
-  private:
-    std::unique_ptr<RingHeader> header_;
-    std::unique_ptr<Slot[]> slots_;
-    ProcessState* before_;
-    ProcessState page_ = {};
 };
 
 uint64_t blocked_in_call_ns = 0;
@@ -255,10 +231,10 @@ TEST_CASE("a call that was lost is no gap, and no gap makes a call be lost", "[h
     call();
     CHECK(recording.count() == 8);
     CHECK(recording.gaps() == 2);
-    CHECK(recording.ring().dropped[static_cast<size_t>(Drop::full)] == 0);
+    CHECK(recording.header().dropped[static_cast<size_t>(Drop::full)] == 0);
     call();
-    CHECK(recording.ring().dropped[static_cast<size_t>(Drop::full)] == 1);
-    recording.ring().tail = 8;
+    CHECK(recording.header().dropped[static_cast<size_t>(Drop::full)] == 1);
+    recording.header().tail = 8;
     gpusim_block_ns(2 * kGap);
     call();
     CHECK(recording.count() == 9);
@@ -281,11 +257,11 @@ TEST_CASE("what was of another process is forgotten", "[host_gap]") {
 TEST_CASE("how long calls and polls wait for a device is counted", "[host_gap]") {
     Recording recording;
     after_call(thread_state, 1'000, 1'400, EventKind::launch, api_cuLaunchKernel, false);
-    CHECK(recording.ring().wait_ticks == 0);
+    CHECK(recording.header().wait_ticks == 0);
     after_call(thread_state, 2'000, 2'700, EventKind::sync, api_cuStreamSynchronize, true);
-    CHECK(recording.ring().wait_ticks == 700);
+    CHECK(recording.header().wait_ticks == 700);
     before_poll(thread_state, 3'000);
-    CHECK(recording.ring().wait_ticks == 1'000);
+    CHECK(recording.header().wait_ticks == 1'000);
 }
 
 TEST_CASE("in real time the thread's CPU clock tells, and what that takes is ours", "[host_gap]") {
@@ -293,11 +269,11 @@ TEST_CASE("in real time the thread's CPU clock tells, and what that takes is our
     CHECK(recording.page().gap_ticks > 0);
     for (int tries = 0; tries < 50; ++tries) {
         call();
-        const uint64_t before = recording.ring().host_ticks;
+        const uint64_t before = recording.header().host_ticks;
         gpusim_block_ns(2'000'000);
         call();
         REQUIRE(recording.gaps() > 0);
-        CHECK(recording.ring().host_ticks > before);
+        CHECK(recording.header().host_ticks > before);
         const Slot& gap = recording.gap_at(recording.count() - 1);
         const auto ticks_of_gap = static_cast<double>(length(gap));
         const double ns_per_tick = 50'000 / static_cast<double>(recording.page().gap_ticks);
