@@ -9,6 +9,7 @@ import threading
 import unittest
 
 import box
+import in_memory
 import optional
 import own_shm
 import preload
@@ -156,7 +157,7 @@ class SharedDescriptors(LifecycleCase):
 
     def test_all_is_well_when_the_main_thread_ends_first(self):
         """Here a log that is made anew has another inode."""
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test-gpushim-", dir=preload.MEMORY))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test-gpushim-", dir=in_memory.MEMORY))
         self.addCleanup(shutil.rmtree, self.folder)
         self.refused("pthread_exit")
         self.assert_nothing_lost(self.the_trace())

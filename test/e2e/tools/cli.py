@@ -4,6 +4,7 @@ import tempfile
 import unittest
 
 import box
+import in_memory
 
 GPUSHIM, LIBRARY = box.PROGRAM, box.LIBRARY
 LINKED = box.BUILD / "examples" / "linked"
@@ -17,7 +18,7 @@ class Case(unittest.TestCase):
     """A test with a folder of its own."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="gpushim-cli-")
+        folder = tempfile.TemporaryDirectory(prefix="test-gpushim-", dir=in_memory.place())
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import box
+import in_memory
 
 SHIM, ANALYZER = box.LIBRARY, box.PROGRAM
 
@@ -35,22 +36,8 @@ def variables(folder, **more):
     return {"LD_PRELOAD": SHIM, "GPUSHIM_OUT": f"{folder}/trace.%p.db", **more}
 
 
-MEMORY, MEMORY_BYTES = "/dev/shm", 4 << 30
-
-
-def place_in_memory():
-    """A folder in which programs may lie, and that no disk holds up: beside much else one may stand still for
-    longer than an exit waits for it. None, which is the usual one: this machine has none."""
-    try:
-        there = os.statvfs(MEMORY)
-    except OSError:
-        return None
-    serves = not there.f_flag & (os.ST_NOEXEC | os.ST_RDONLY) and os.access(MEMORY, os.W_OK)
-    return MEMORY if serves and there.f_bavail * there.f_frsize >= MEMORY_BYTES else None
-
-
 def ring_files():
-    return sorted(str(path) for path in pathlib.Path(MEMORY).glob("gpushim*/*"))
+    return sorted(str(path) for path in pathlib.Path(in_memory.MEMORY).glob("gpushim*/*"))
 
 
 def listed(folder):
@@ -131,7 +118,7 @@ class PreloadCase(unittest.TestCase):
     in_memory = True  # not where tests mount something there, or are about the disk
 
     def setUp(self):
-        place = place_in_memory() if self.in_memory else None
+        place = in_memory.place() if self.in_memory else None
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test-gpushim-", dir=place))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 

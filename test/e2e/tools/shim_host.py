@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import box
+import in_memory
 
 SHIM = box.LIBRARY
 SOURCES = pathlib.Path(__file__).parent / "doors"
@@ -32,7 +33,7 @@ class ShimTest(unittest.TestCase):
     """A folder for each test; nothing of the trace is left in the working directory."""
 
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-test-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test-gpushim-", dir=in_memory.place()))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def build(self, source, name, *flags, compiler="gcc"):

@@ -14,10 +14,12 @@ using namespace trace;
 
 namespace {
 
-// Over /tmp, for this process only: there are the traces.
+const std::string kPlace = std::filesystem::temp_directory_path();
+
+// Over where traces are, for this process only.
 bool mount_small_disk() {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-           mount("none", "/tmp", "tmpfs", 0, "size=2m") == 0;
+           mount("none", kPlace.c_str(), "tmpfs", 0, "size=2m") == 0;
 }
 
 void write_second(Events& events, int64_t second) {
@@ -39,7 +41,7 @@ TEST_CASE("a disk that was full for a while costs no rows", "[full_disk]") {
         write_second(events, 1);
         trace.write(events);
         {
-            std::ofstream other("/tmp/other");
+            std::ofstream other(kPlace + "/other");
             const std::string block(4096, 'x');
             while (other.write(block.data(), 4096).flush()) continue;
         }
@@ -49,7 +51,7 @@ TEST_CASE("a disk that was full for a while costs no rows", "[full_disk]") {
             CHECK(trace.store().why_not() == Drop::disk);
             std::this_thread::sleep_for(std::chrono::milliseconds(200));
         }
-        std::filesystem::remove("/tmp/other");
+        std::filesystem::remove(kPlace + "/other");
         bool written = false;
         for (int i = 0; i < 50 && !written; ++i) {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -37,9 +37,8 @@ inline uint16_t api(const char* name) {
 class Folder {
   public:
     Folder() {
-        char name[] = "/tmp/gpushim-test-XXXXXX";
-        REQUIRE(mkdtemp(name) != nullptr);
-        path_ = name;
+        path_ = std::filesystem::temp_directory_path() / "gpushim-test-XXXXXX";
+        REQUIRE(mkdtemp(path_.data()) != nullptr);
     }
     ~Folder() { std::filesystem::remove_all(path_); }
     Folder(const Folder&) = delete;
