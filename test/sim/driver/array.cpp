@@ -237,13 +237,3 @@ API(cuMipmappedArrayDestroy)(CUmipmappedArray handle) {
     destroy(still);
     return CUDA_SUCCESS;
 }
-
-API(cuMipmappedArrayGetMemoryRequirements)
-(CUDA_ARRAY_MEMORY_REQUIREMENTS* result, CUmipmappedArray handle, CUdevice ordinal) {
-    const auto held = engine::lock();
-    const Mipmapped* mipmapped = mipmapped_arrays().find(handle);
-    if (mipmapped == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    size_t size_bytes = 0;
-    for (const Array* level : mipmapped->levels) size_bytes += level->size_bytes();
-    return requirements(result, size_bytes, ordinal);
-}

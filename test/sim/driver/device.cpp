@@ -183,21 +183,6 @@ API(cuDeviceGetByPCIBusId)(CUdevice* result, const char* text) {
     return CUDA_ERROR_INVALID_DEVICE;
 }
 
-API(cuDeviceGetExecAffinitySupport)(int* supported, CUexecAffinityType, CUdevice ordinal) {
-    return about(ordinal, supported, [=](Device&) {
-        *supported = 0;
-        return CUDA_SUCCESS;
-    });
-}
-
-API(cuDeviceGetTexture1DLinearMaxWidth)(size_t* width, CUarray_format, unsigned, CUdevice ordinal) {
-    return about(ordinal, width, [=](Device&) {
-        *width =
-            static_cast<size_t>(attribute_value(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, ordinal));
-        return CUDA_SUCCESS;
-    });
-}
-
 API(cuProfilerInitialize)(const char*, const char*, CUoutput_mode) { return CUDA_ERROR_PROFILER_DISABLED; }
 API(cuProfilerStart)() {
     const auto held = engine::lock();

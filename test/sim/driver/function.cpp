@@ -84,12 +84,6 @@ API(cuFuncGetParamInfo)(CUfunction handle, size_t index, size_t* offset, size_t*
         return CUDA_SUCCESS;
     });
 }
-API(cuFuncIsLoaded)(CUfunctionLoadingState* state, CUfunction handle) {
-    return about(handle, state, [=](Function&) {
-        *state = CU_FUNCTION_LOADING_STATE_LOADED;
-        return CUDA_SUCCESS;
-    });
-}
 API(cuFuncLoad)(CUfunction handle) {
     return about(handle, handle, [](Function&) { return CUDA_SUCCESS; });
 }

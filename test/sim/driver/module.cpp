@@ -152,17 +152,6 @@ API(cuModuleGetGlobal_v2)(CUdeviceptr* address, size_t* bytes, CUmodule handle, 
     return about(handle, name, [=](Module& module) { return find_global(module, name, address, bytes); });
 }
 
-API(cuModuleGetGlobal)(CUdeviceptr_v1* address, unsigned* bytes, CUmodule handle, const char* name) {
-    CUdeviceptr wide = 0;
-    size_t size = 0;
-    RETURN_IF_FAILED(sim_cuModuleGetGlobal_v2(&wide, &size, handle, name));
-    // A 32-bit address cannot name memory that lies above 4 GiB, as all globals of the box do.
-    if (wide > UINT32_MAX) return CUDA_ERROR_NOT_SUPPORTED;
-    if (address != nullptr) *address = static_cast<CUdeviceptr_v1>(wide);
-    if (bytes != nullptr) *bytes = static_cast<unsigned>(size);
-    return CUDA_SUCCESS;
-}
-
 API(cuModuleGetLoadingMode)(CUmoduleLoadingMode* mode) {
     if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *mode = CU_MODULE_LAZY_LOADING;

@@ -140,12 +140,6 @@ API(cuStreamGetDevice)(CUstream handle, CUdevice* ordinal) {
         return CUDA_SUCCESS;
     });
 }
-API(cuStreamGetGreenCtx)(CUstream handle, CUgreenCtx* green) {
-    return about(handle, green, [=](Stream&) {
-        *green = nullptr;
-        return CUDA_SUCCESS;
-    });
-}
 
 static_assert(sizeof(CUstreamAttrValue) == sizeof(Stream{}.attribute_values[0]));
 

@@ -265,16 +265,6 @@ API(cuMemGetAccess)(unsigned long long* flags, const CUmemLocation* location, CU
     return CUDA_SUCCESS;
 }
 
-API(cuMemGetAllocationPropertiesFromHandle)
-(CUmemAllocationProp* properties, CUmemGenericAllocationHandle handle) {
-    if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const auto held = engine::lock();
-    const Piece* piece = pieces().find(handle);
-    if (piece == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *properties = piece->properties;
-    return CUDA_SUCCESS;
-}
-
 API(cuMemRetainAllocationHandle)(CUmemGenericAllocationHandle* handle, void* address) {
     if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto held = engine::lock();

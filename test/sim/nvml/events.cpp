@@ -34,10 +34,6 @@ bool is_set(nvmlEventSet_t set) {
 
 }  // namespace
 
-IMPLEMENT(nvmlDeviceGetSupportedEventTypes)(nvmlDevice_t device, unsigned long long* types) {
-    return answer(device, types, [](int) { return kSupported; });
-}
-
 IMPLEMENT(nvmlEventSetCreate)(nvmlEventSet_t* set) {
     if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     *set = new nvmlEventSet_st;

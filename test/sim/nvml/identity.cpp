@@ -135,16 +135,6 @@ IMPLEMENT(nvmlDeviceGetUUID)(nvmlDevice_t device, char* uuid, unsigned length) {
 IMPLEMENT(nvmlDeviceGetSerial)(nvmlDevice_t device, char* serial, unsigned length) {
     return text_of(device, serial, length, serial_text);
 }
-IMPLEMENT(nvmlDeviceGetVbiosVersion)(nvmlDevice_t device, char* version, unsigned length) {
-    return text_of(device, version, length, [](int) { return values::kVbiosVersion; });
-}
-IMPLEMENT(nvmlDeviceGetBoardPartNumber)(nvmlDevice_t device, char* number, unsigned length) {
-    return text_of(device, number, length, [](int) { return values::kPartNumber; });
-}
-IMPLEMENT(nvmlDeviceGetInforomImageVersion)(nvmlDevice_t device, char* version, unsigned length) {
-    return text_of(device, version, length, [](int) { return values::kInforomVersion; });
-}
-
 IMPLEMENT(nvmlDeviceGetPciInfo_v3)(nvmlDevice_t device, nvmlPciInfo_t* info) {
     return answer(device, info, pci_info);
 }
@@ -159,14 +149,6 @@ IMPLEMENT(nvmlDeviceGetPciInfo_v2)(nvmlDevice_t device, nvmlPciInfo_t* info) {
 }
 IMPLEMENT(nvmlDeviceGetPciInfo)(nvmlDevice_t device, nvmlPciInfo_t* info) {
     return sim_nvmlDeviceGetPciInfo_v2(device, info);
-}
-
-IMPLEMENT(nvmlDeviceGetPciInfoExt)(nvmlDevice_t device, nvmlPciInfoExt_t* info) {
-    return answer_version(device, info, nvmlPciInfoExt_v1, [](int i, nvmlPciInfoExt_t& out) {
-        fill_address(i, out);
-        out.baseClass = 3;  // display controller
-        out.subClass = 2;   // 3D
-    });
 }
 
 IMPLEMENT(nvmlDeviceGetCudaComputeCapability)(nvmlDevice_t device, int* major, int* minor) {

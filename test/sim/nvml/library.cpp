@@ -52,12 +52,6 @@ IMPLEMENT(nvmlSystemGetNVMLVersion)(char* version, unsigned length) {
     return answer_text(values::kNvmlVersion, version, length);
 }
 
-IMPLEMENT(nvmlSystemGetDriverBranch)(nvmlSystemDriverBranchInfo_t* info, unsigned length) {
-    if (info == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    if (info->version != nvmlSystemDriverBranchInfo_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    return answer_text(values::kDriverBranch, info->branch, length);
-}
-
 IMPLEMENT(nvmlSystemGetCudaDriverVersion)(int* version) {
     if (version == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     *version = static_cast<int>(gpusim::knobs().version);
@@ -76,11 +70,3 @@ IMPLEMENT(nvmlSystemGetProcessName)(unsigned pid, char* name, unsigned length) {
     if (got <= 0) return NVML_ERROR_NOT_FOUND;
     return answer_text(std::string(path, static_cast<size_t>(got)), name, length);
 }
-
-IMPLEMENT(nvmlGetExcludedDeviceCount)(unsigned* count) {
-    if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    *count = 0;
-    return NVML_SUCCESS;
-}
-
-IMPLEMENT(nvmlUnitGetCount)(unsigned* count) { return sim_nvmlGetExcludedDeviceCount(count); }

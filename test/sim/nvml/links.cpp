@@ -67,11 +67,6 @@ nvmlPciInfo_t switch_address(unsigned link) {
     return info;
 }
 
-bool is_capability(nvmlNvLinkCapability_t capability) {
-    return capability == NVML_NVLINK_CAP_P2P_SUPPORTED || capability == NVML_NVLINK_CAP_P2P_ATOMICS ||
-           capability == NVML_NVLINK_CAP_VALID;
-}
-
 }  // namespace
 
 namespace gpusim::nvml {
@@ -108,12 +103,6 @@ IMPLEMENT(nvmlDeviceGetNvLinkVersion)(nvmlDevice_t device, unsigned link, unsign
     return link_answer(device, link, version, [](int) { return values::kLinkVersion; });
 }
 
-IMPLEMENT(nvmlDeviceGetNvLinkCapability)
-(nvmlDevice_t device, unsigned link, nvmlNvLinkCapability_t capability, unsigned* has) {
-    if (capability >= NVML_NVLINK_CAP_COUNT) return NVML_ERROR_INVALID_ARGUMENT;
-    return link_answer(device, link, has, [capability](int) { return is_capability(capability) ? 1 : 0; });
-}
-
 IMPLEMENT(nvmlDeviceGetNvLinkRemotePciInfo_v2)(nvmlDevice_t device, unsigned link, nvmlPciInfo_t* info) {
     return link_answer(device, link, info, [link](int) { return switch_address(link); });
 }
@@ -121,12 +110,6 @@ IMPLEMENT(nvmlDeviceGetNvLinkRemotePciInfo_v2)(nvmlDevice_t device, unsigned lin
 IMPLEMENT(nvmlDeviceGetNvLinkRemoteDeviceType)
 (nvmlDevice_t device, unsigned link, nvmlIntNvLinkDeviceType_t* type) {
     return link_answer(device, link, type, [](int) { return NVML_NVLINK_DEVICE_TYPE_SWITCH; });
-}
-
-IMPLEMENT(nvmlDeviceGetNvLinkErrorCounter)
-(nvmlDevice_t device, unsigned link, nvmlNvLinkErrorCounter_t counter, unsigned long long* errors) {
-    if (counter >= NVML_NVLINK_ERROR_COUNT) return NVML_ERROR_INVALID_ARGUMENT;
-    return link_answer(device, link, errors, [](int) { return 0; });
 }
 
 IMPLEMENT(nvmlDeviceGetNvLinkUtilizationCounter)

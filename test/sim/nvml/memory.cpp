@@ -58,13 +58,6 @@ nvmlReturn_t running(nvmlDevice_t device, unsigned* count, Info* infos) {
     });
 }
 
-template <class Info>
-nvmlReturn_t none_running(nvmlDevice_t device, unsigned* count, Info*) {
-    if (index_of(device) < 0 || count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    *count = 0;
-    return NVML_SUCCESS;
-}
-
 }  // namespace
 
 IMPLEMENT(nvmlDeviceGetMemoryInfo)(nvmlDevice_t device, nvmlMemory_t* memory) {
@@ -82,35 +75,12 @@ IMPLEMENT(nvmlDeviceGetMemoryInfo_v2)(nvmlDevice_t device, nvmlMemory_v2_t* memo
     });
 }
 
-IMPLEMENT(nvmlDeviceGetBAR1MemoryInfo)(nvmlDevice_t device, nvmlBAR1Memory_t* memory) {
-    return answer(device, memory, [](int) {
-        return nvmlBAR1Memory_t{values::kBar1Bytes, values::kBar1Bytes, 0};
-    });
-}
-
 IMPLEMENT(nvmlDeviceGetComputeRunningProcesses_v3)
 (nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* infos) { return running(device, count, infos); }
-IMPLEMENT(nvmlDeviceGetComputeRunningProcesses_v2)
-(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_v2_t* infos) { return running(device, count, infos); }
 IMPLEMENT(nvmlDeviceGetComputeRunningProcesses)
 (nvmlDevice_t device, unsigned* count, nvmlProcessInfo_v1_t* infos) { return running(device, count, infos); }
 
-IMPLEMENT(nvmlDeviceGetRunningProcessDetailList)(nvmlDevice_t device, nvmlProcessDetailList_t* list) {
-    if (list == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    if (list->version != nvmlProcessDetailList_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    constexpr unsigned kCompute = 0;
-    return list->mode == kCompute ? running(device, &list->numProcArrayEntries, list->procArray)
-                                  : none_running(device, &list->numProcArrayEntries, list->procArray);
+IMPLEMENT(nvmlDeviceGetGraphicsRunningProcesses_v3)
+(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t*) {
+    return answer(device, count, [](int) { return 0; });
 }
-
-#define NONE(function, Info)                                                 \
-    IMPLEMENT(function)(nvmlDevice_t device, unsigned* count, Info* infos) { \
-        return none_running(device, count, infos);                           \
-    }
-NONE(nvmlDeviceGetGraphicsRunningProcesses, nvmlProcessInfo_v1_t)
-NONE(nvmlDeviceGetGraphicsRunningProcesses_v2, nvmlProcessInfo_v2_t)
-NONE(nvmlDeviceGetGraphicsRunningProcesses_v3, nvmlProcessInfo_t)
-NONE(nvmlDeviceGetMPSComputeRunningProcesses, nvmlProcessInfo_v1_t)
-NONE(nvmlDeviceGetMPSComputeRunningProcesses_v2, nvmlProcessInfo_v2_t)
-NONE(nvmlDeviceGetMPSComputeRunningProcesses_v3, nvmlProcessInfo_t)
-#undef NONE

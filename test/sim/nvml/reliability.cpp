@@ -14,17 +14,6 @@ constexpr int64_t kPowerReasons =
 constexpr int64_t kThermalReasons =
     nvmlClocksEventReasonSwThermalSlowdown | nvmlClocksThrottleReasonHwThermalSlowdown;
 
-nvmlReturn_t no_pages(nvmlDevice_t device, nvmlPageRetirementCause_t cause, unsigned* count) {
-    if (index_of(device) < 0 || count == nullptr || cause >= NVML_PAGE_RETIREMENT_CAUSE_COUNT)
-        return NVML_ERROR_INVALID_ARGUMENT;
-    *count = 0;
-    return NVML_SUCCESS;
-}
-
-bool is_counter(nvmlMemoryErrorType_t type, nvmlEccCounterType_t counter) {
-    return type < NVML_MEMORY_ERROR_TYPE_COUNT && counter < NVML_ECC_COUNTER_TYPE_COUNT;
-}
-
 }  // namespace
 
 unsigned long long gpusim::nvml::violation_ns(int device, nvmlPerfPolicyType_t policy) {
@@ -45,39 +34,13 @@ IMPLEMENT(nvmlDeviceGetViolationStatus)
 
 IMPLEMENT(nvmlDeviceGetTotalEccErrors)
 (nvmlDevice_t device, nvmlMemoryErrorType_t type, nvmlEccCounterType_t counter, unsigned long long* errors) {
-    if (!is_counter(type, counter)) return NVML_ERROR_INVALID_ARGUMENT;
-    return answer(device, errors, [](int) { return 0; });
-}
-
-IMPLEMENT(nvmlDeviceGetDetailedEccErrors)
-(nvmlDevice_t device, nvmlMemoryErrorType_t type, nvmlEccCounterType_t counter,
- nvmlEccErrorCounts_t* errors) {
-    if (!is_counter(type, counter)) return NVML_ERROR_INVALID_ARGUMENT;
-    return answer(device, errors, [](int) { return nvmlEccErrorCounts_t{}; });
-}
-
-IMPLEMENT(nvmlDeviceGetMemoryErrorCounter)
-(nvmlDevice_t device, nvmlMemoryErrorType_t type, nvmlEccCounterType_t counter, nvmlMemoryLocation_t where,
- unsigned long long* errors) {
-    if (!is_counter(type, counter) || where >= NVML_MEMORY_LOCATION_COUNT) return NVML_ERROR_INVALID_ARGUMENT;
+    if (type >= NVML_MEMORY_ERROR_TYPE_COUNT || counter >= NVML_ECC_COUNTER_TYPE_COUNT)
+        return NVML_ERROR_INVALID_ARGUMENT;
     return answer(device, errors, [](int) { return 0; });
 }
 
 IMPLEMENT(nvmlDeviceGetRetiredPages)
 (nvmlDevice_t device, nvmlPageRetirementCause_t cause, unsigned* count, unsigned long long*) {
-    return no_pages(device, cause, count);
-}
-IMPLEMENT(nvmlDeviceGetRetiredPages_v2)
-(nvmlDevice_t device, nvmlPageRetirementCause_t cause, unsigned* count, unsigned long long*,
- unsigned long long*) {
-    return no_pages(device, cause, count);
-}
-
-IMPLEMENT(nvmlDeviceGetRemappedRows)
-(nvmlDevice_t device, unsigned* corrected, unsigned* uncorrected, unsigned* pending, unsigned* failed) {
-    if (index_of(device) < 0) return NVML_ERROR_INVALID_ARGUMENT;
-    for (unsigned* out : {corrected, uncorrected, pending, failed})
-        if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    *corrected = *uncorrected = *pending = *failed = 0;
-    return NVML_SUCCESS;
+    if (cause >= NVML_PAGE_RETIREMENT_CAUSE_COUNT) return NVML_ERROR_INVALID_ARGUMENT;
+    return answer(device, count, [](int) { return 0; });
 }

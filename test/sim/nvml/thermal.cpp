@@ -42,9 +42,3 @@ IMPLEMENT(nvmlDeviceGetTemperatureThreshold)
     *celsius = *value;
     return NVML_SUCCESS;
 }
-
-IMPLEMENT(nvmlDeviceGetMarginTemperature)(nvmlDevice_t device, nvmlMarginTemperature_t* margin) {
-    return answer_version(device, margin, nvmlMarginTemperature_v1, [](int i, nvmlMarginTemperature_t& out) {
-        out.marginTemperature = static_cast<int>(values::kSlowdownC) - static_cast<int>(condition(i).gpu_c);
-    });
-}

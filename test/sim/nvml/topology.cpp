@@ -34,17 +34,6 @@ nvmlReturn_t give_handles(const std::vector<int>& devices, unsigned* count, nvml
     return NVML_SUCCESS;
 }
 
-// Every device is near every CPU.
-nvmlReturn_t all_cpus(nvmlDevice_t device, unsigned words, unsigned long* mask) {
-    if (index_of(device) < 0 || mask == nullptr || words == 0) return NVML_ERROR_INVALID_ARGUMENT;
-    constexpr long kBits = 8 * sizeof *mask;
-    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
-    if (cpus > kBits * static_cast<long>(words)) return NVML_ERROR_INSUFFICIENT_SIZE;
-    std::fill_n(mask, words, 0UL);
-    for (long cpu = 0; cpu < cpus; ++cpu) mask[cpu / kBits] |= 1UL << (cpu % kBits);
-    return NVML_SUCCESS;
-}
-
 }  // namespace
 
 IMPLEMENT(nvmlDeviceGetTopologyCommonAncestor)
@@ -61,14 +50,6 @@ IMPLEMENT(nvmlDeviceGetTopologyNearestGpus)
     return give_handles(at_level(index, wanted), count, out);
 }
 
-IMPLEMENT(nvmlSystemGetTopologyGpuSet)(unsigned cpu, unsigned* count, nvmlDevice_t* out) {
-    if (count == nullptr || cpu >= static_cast<unsigned>(sysconf(_SC_NPROCESSORS_CONF)))
-        return NVML_ERROR_INVALID_ARGUMENT;
-    std::vector<int> all;
-    for (int i = 0; i < device_count(); ++i) all.push_back(i);
-    return give_handles(all, count, out);
-}
-
 IMPLEMENT(nvmlDeviceGetP2PStatus)
 (nvmlDevice_t device, nvmlDevice_t other, nvmlGpuP2PCapsIndex_t capability, nvmlGpuP2PStatus_t* status) {
     if (index_of(other) < 0 || capability >= NVML_P2P_CAPS_INDEX_UNKNOWN) return NVML_ERROR_INVALID_ARGUMENT;
@@ -77,20 +58,16 @@ IMPLEMENT(nvmlDeviceGetP2PStatus)
                   [offered](int) { return offered ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED; });
 }
 
-IMPLEMENT(nvmlDeviceOnSameBoard)(nvmlDevice_t device, nvmlDevice_t other, int* same) {
-    const int b = index_of(other);
-    if (b < 0) return NVML_ERROR_INVALID_ARGUMENT;
-    return answer(device, same, [b](int a) { return a == b ? 1 : 0; });
-}
-
+// Every device is near every CPU.
 IMPLEMENT(nvmlDeviceGetCpuAffinity)(nvmlDevice_t device, unsigned words, unsigned long* mask) {
-    return all_cpus(device, words, mask);
+    if (index_of(device) < 0 || mask == nullptr || words == 0) return NVML_ERROR_INVALID_ARGUMENT;
+    constexpr long kBits = 8 * sizeof *mask;
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    if (cpus > kBits * static_cast<long>(words)) return NVML_ERROR_INSUFFICIENT_SIZE;
+    std::fill_n(mask, words, 0UL);
+    for (long cpu = 0; cpu < cpus; ++cpu) mask[cpu / kBits] |= 1UL << (cpu % kBits);
+    return NVML_SUCCESS;
 }
-IMPLEMENT(nvmlDeviceGetCpuAffinityWithinScope)
-(nvmlDevice_t device, unsigned words, unsigned long* mask, nvmlAffinityScope_t) {
-    return all_cpus(device, words, mask);
-}
-
 IMPLEMENT(nvmlDeviceGetMemoryAffinity)
 (nvmlDevice_t device, unsigned words, unsigned long* nodes, nvmlAffinityScope_t) {
     if (index_of(device) < 0 || nodes == nullptr || words == 0) return NVML_ERROR_INVALID_ARGUMENT;
@@ -98,9 +75,3 @@ IMPLEMENT(nvmlDeviceGetMemoryAffinity)
     nodes[0] = 1;
     return NVML_SUCCESS;
 }
-
-// The nearest CPUs are all there are: nothing changes.
-IMPLEMENT(nvmlDeviceSetCpuAffinity)(nvmlDevice_t device) {
-    return index_of(device) < 0 ? NVML_ERROR_INVALID_ARGUMENT : NVML_SUCCESS;
-}
-IMPLEMENT(nvmlDeviceClearCpuAffinity)(nvmlDevice_t device) { return sim_nvmlDeviceSetCpuAffinity(device); }

@@ -96,13 +96,6 @@ IMPLEMENT(nvmlDeviceGetEncoderUtilization)(nvmlDevice_t device, unsigned* percen
 IMPLEMENT(nvmlDeviceGetDecoderUtilization)(nvmlDevice_t device, unsigned* percent, unsigned* period_us) {
     return never_busy(device, percent, period_us);
 }
-IMPLEMENT(nvmlDeviceGetJpgUtilization)(nvmlDevice_t device, unsigned* percent, unsigned* period_us) {
-    return never_busy(device, percent, period_us);
-}
-IMPLEMENT(nvmlDeviceGetOfaUtilization)(nvmlDevice_t device, unsigned* percent, unsigned* period_us) {
-    return never_busy(device, percent, period_us);
-}
-
 IMPLEMENT(nvmlDeviceGetSamples)
 (nvmlDevice_t device, nvmlSamplingType_t type, unsigned long long seen_us, nvmlValueType_t* value_type,
  unsigned* count, nvmlSample_t* samples) {

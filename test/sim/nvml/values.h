@@ -6,10 +6,6 @@ namespace gpusim::nvml::values {
 
 constexpr const char* kDriverVersion = "580.00";
 constexpr const char* kNvmlVersion = "13.580.00";
-constexpr const char* kDriverBranch = "r580_00";
-constexpr const char* kVbiosVersion = "00.00.00.00.00";
-constexpr const char* kInforomVersion = "G000.0000.00.00";
-constexpr const char* kPartNumber = "000-00000-0000-000";
 
 constexpr unsigned kPowerIdleMw = 70'000;
 constexpr unsigned kPowerLimitMw = 700'000;
@@ -27,6 +23,5 @@ constexpr unsigned kGpuMaxC = 85;
 
 constexpr unsigned kLinkMbytesPerS = 26'562;
 constexpr unsigned kLinkVersion = 6;  // NVML_NVLINK_VERSION_4_0
-constexpr long long kBar1Bytes = 128LL << 30;
 
 }  // namespace gpusim::nvml::values
