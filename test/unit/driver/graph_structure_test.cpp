@@ -155,22 +155,6 @@ TEST_CASE("edges of kernels may carry data, and tell it only to those who ask", 
     CU(cuGraphRemoveDependencies_v2(graph, &a, &b, &data, 1));
 }
 
-TEST_CASE("a graph is drawn for dot", "[graph]") {
-    const Bench bench;
-    const CUgraph graph = new_graph();
-    add_empty(graph, {add_kernel(graph, bench.kernel("a__10us"))});
-    const std::string path = "/tmp/gpusim-graph-" + std::to_string(getpid()) + ".dot";
-    CU(cuGraphDebugDotPrint(graph, path.c_str(), CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    std::remove(path.c_str());
-    CHECK(text.str().find("digraph") == 0);
-    for (const char* part : {"KERNEL\\na__10us\\ngrid 1,1,1 block 32,1,1", "EMPTY", " -> "})
-        CHECK(text.str().find(part) != std::string::npos);
-    CU_IS(cuGraphDebugDotPrint(graph, "/nowhere/at/all", 0), CUDA_ERROR_OPERATING_SYSTEM);
-    CU_IS(cuGraphDebugDotPrint(graph, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
-}
-
 TEST_CASE("kinds of nodes that the box does not simulate say so", "[graph]") {
     const Bench bench;
     const CUgraph graph = new_graph();
