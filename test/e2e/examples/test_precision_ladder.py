@@ -2,10 +2,9 @@
 published."""
 import json
 import sys
-import tempfile
-import unittest
 
 import box
+import cli
 
 FOLDER = box.ROOT / "examples" / "precision_ladder"
 sys.path.insert(0, str(FOLDER))
@@ -16,15 +15,14 @@ SAYS = (("no_tensor_cores", "TF32"), ("no_tensor_cores", "AMP"), ("layout_conver
         None)
 
 
-class Ladder(unittest.TestCase):
+class Ladder(cli.Case):
     def report(self, place):
         done = box.run([box.BUILD / "gpushim", "report", "--json", place], sim=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 
     def test_each_rung_names_the_next(self):
-        with tempfile.TemporaryDirectory() as folder:
-            runs = [ladder.run_on_the_box(number, folder) for number in range(len(SAYS))]
+        runs = [ladder.run_on_the_box(number, self.folder) for number in range(len(SAYS))]
         table = "".join(f"    {line}\n" for line in ladder.lines(runs))
         self.assertIn(f"\n\n{table}\n", (FOLDER / "README.md").read_text(encoding="utf-8"), table)
         reports = [run.report for run in runs]
@@ -41,8 +39,7 @@ class Ladder(unittest.TestCase):
             self.assertAlmostEqual(kernels / rung.published_ms, 1, delta=0.07, msg=rung.name)
 
     def test_each_gain_holds_what_the_next_rung_gained(self):
-        with tempfile.TemporaryDirectory() as folder:
-            reports = [self.report(place) for place in ladder.record_all(folder)]
+        reports = [self.report(place) for place in ladder.record_all(self.folder)]
         for rung, report, after in zip(ladder.RUNGS, reports, reports[1:]):
             gained_ns = report["steps"]["median_ns"] - after["steps"]["median_ns"]
             first = next(finding for finding in report["findings"] if finding["kind"] == "gain")

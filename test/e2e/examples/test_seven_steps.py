@@ -1,12 +1,10 @@
 """The published series on the box: the first finding of each run names what the next one changes."""
 import json
-import pathlib
 import py_compile
 import sys
-import tempfile
-import unittest
 
 import box
+import cli
 
 FOLDER = box.ROOT / "examples" / "seven_steps"
 sys.path.insert(0, str(FOLDER))
@@ -24,14 +22,13 @@ def ids(report, kind="gain"):
     return [finding["id"] for finding in report["findings"] if finding["kind"] == kind]
 
 
-class Series(unittest.TestCase):
+class Series(cli.Case):
     def check_the_readme(self, runs):
         table = "".join(f"    {line}\n" for line in series.lines(runs))
         self.assertIn(f"\n\n{table}\n", (FOLDER / "README.md").read_text(encoding="utf-8"), table)
 
     def reports(self, **options):
-        with tempfile.TemporaryDirectory() as folder:
-            return [self.report(place) for place in series.record_all(folder, **options)]
+        return [self.report(place) for place in series.record_all(self.folder, **options)]
 
     def report(self, place):
         done = box.run([box.BUILD / "gpushim", "report", "--json", place], sim=False)
@@ -47,8 +44,7 @@ class Series(unittest.TestCase):
             self.assertEqual(ids(report, "no_gain"), zeroed, f"variant {number}")
 
     def test_the_first_finding_names_the_next_change_and_rates_are_near_the_published(self):
-        with tempfile.TemporaryDirectory() as folder:
-            runs = [series.run_on_the_box(variant, folder) for variant in range(len(SAYS))]
+        runs = [series.run_on_the_box(variant, self.folder) for variant in range(len(SAYS))]
         self.check_the_readme(runs)
         reports = [run.report for run in runs]
         self.check_findings(reports)
@@ -66,11 +62,10 @@ class Series(unittest.TestCase):
         self.check_findings(self.reports(batch=64, names=list("hqzxkbwa")))
 
 
-class RealScript(unittest.TestCase):
+class RealScript(cli.Case):
     def test_it_compiles(self):
-        with tempfile.TemporaryDirectory() as folder:
-            compiled = pathlib.Path(folder, "train.pyc")
-            py_compile.compile(str(FOLDER / "train.py"), str(compiled), doraise=True)
+        compiled = self.folder / "train.pyc"
+        py_compile.compile(str(FOLDER / "train.py"), str(compiled), doraise=True)
 
     def test_each_variant_has_its_own_options(self):
         seen = [vars(series.variant_options(number)) for number in range(len(series.VARIANTS))]

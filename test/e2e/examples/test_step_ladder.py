@@ -1,12 +1,10 @@
 """588, 399, 341 ms a step: each report names the next change, `compare` says what it brought and by what, and
 the last one is not done."""
 import json
-import pathlib
 import sys
-import tempfile
-import unittest
 
 import box
+import cli
 
 FOLDER = box.ROOT / "examples" / "step_ladder"
 sys.path.insert(0, str(FOLDER))
@@ -17,17 +15,16 @@ WITHIN = 0.005  # of the published steps
 HOST_MS = HOST_US / 1000
 
 
-class StepLadder(unittest.TestCase):
+class StepLadder(cli.Case):
     def test_the_ladder(self):
         """One method, for each runs in a process of its own, and the runs take long to record."""
-        with tempfile.TemporaryDirectory() as folder:
-            runs = [ladder.run_on_the_box(number, folder) for number in range(len(ladder.RUNGS))]
-            for check in (self.check_the_readme, self.check_steps_and_shares, self.check_findings):
-                with self.subTest(check.__name__):
-                    check(runs)
-            for before, after in zip(runs, runs[1:]):
-                with self.subTest(after.name):
-                    self.check_compare(pathlib.Path(folder), before, after)
+        runs = [ladder.run_on_the_box(number, self.folder) for number in range(len(ladder.RUNGS))]
+        for check in (self.check_the_readme, self.check_steps_and_shares, self.check_findings):
+            with self.subTest(check.__name__):
+                check(runs)
+        for before, after in zip(runs, runs[1:]):
+            with self.subTest(after.name):
+                self.check_compare(self.folder, before, after)
 
     def check_the_readme(self, runs):
         table = "".join(f"    {line}\n" for line in ladder.lines(runs))

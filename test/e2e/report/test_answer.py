@@ -266,15 +266,15 @@ def add_cases():
 
 add_cases()
 
-class EnergyOfAStep(unittest.TestCase):
+
+class EnergyOfAStep(cli.Case):
     """The box's boards draw 70 W, and 400 W more while their GPU is busy; so the counter is known."""
 
     def test_a_step_takes_what_the_box_makes_it_take(self):
-        with tempfile.TemporaryDirectory() as folder:
-            answered.run_ranks(folder, 2, 400, "AllReduce", 1_000_000, {"GPUSIM_POWER_W": 470})
-            answered.analysed(folder).close()
-            report = json.loads(box.run([box.BUILD / "gpushim", "report", "--json", "--samples-per-step", 64,
-                                         f"{folder}/run.db"], sim=False).stdout)
+        answered.run_ranks(self.folder, 2, 400, "AllReduce", 1_000_000, {"GPUSIM_POWER_W": 470})
+        answered.analysed(self.folder).close()
+        report = json.loads(box.run([box.BUILD / "gpushim", "report", "--json", "--samples-per-step", 64,
+                                     self.folder / "run.db"], sim=False).stdout)
         self.assertEqual(list(cli.without_reason(report)), [])
         step_s = report["steps"]["median_ns"] * 1e-9
         self.assertEqual(len(report["energy"]["gpus"]), 2)

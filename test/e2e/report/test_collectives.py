@@ -1,7 +1,6 @@
 """What is spent around collectives, and clocks of several hosts, against what the box knows of them."""
 import contextlib
 import json
-import pathlib
 import sqlite3
 import tempfile
 import unittest
@@ -176,7 +175,7 @@ class Latency(cli.Case):
         self.assertIn("\u03b1 is not known", page)
 
 
-class ByName(unittest.TestCase):
+class ByName(cli.Case):
     """Traces of older profilers: of NCCL only the kernels' names."""
 
     def test_what_is_not_recorded_says_so(self):
@@ -187,13 +186,12 @@ class ByName(unittest.TestCase):
             trace.kernel("ampere_sgemm_128x64_tn", at + 1 * US, at + 10 * US, 50 * US)
             trace.kernel(kineto_made.OLD_COLLECTIVE, at + 20 * US, at + 60 * US, 40 * US, 20)
             trace.kernel(SUM_OF_FLOATS, at + 30 * US, at + 100 * US, 70 * US, 20)
-        with tempfile.TemporaryDirectory() as folder:
-            path, run = pathlib.Path(folder, "rank-0.json.gz"), pathlib.Path(folder, "run.db")
-            trace.write(path)
-            for command in (["import", "kineto", path, "-o", run], ["report", "--json", run]):
-                done = box.run([answered.GPUSHIM, *command], sim=False)
-                self.assertEqual(done.returncode, 0, done.stderr)
-            text = box.run([answered.GPUSHIM, "report", "--all", run], sim=False).stdout
+        path, run = self.folder / "rank-0.json.gz", self.folder / "run.db"
+        trace.write(path)
+        for command in (["import", "kineto", path, "-o", run], ["report", "--json", run]):
+            done = box.run([answered.GPUSHIM, *command], sim=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        text = box.run([answered.GPUSHIM, "report", "--all", run], sim=False).stdout
         found = {row["op"]: row for row in json.loads(done.stdout)["collectives"]}
         self.assertEqual({op: (row["dtype"], row["count"]) for op, row in found.items()},
                          {"sendrecv": (None, 4), "allreduce": ("float32", 4)})

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import box
+import in_memory
 import random_traces
 import trained
 
@@ -129,7 +130,7 @@ class Generated(unittest.TestCase):
     FIRST, COUNT = int(os.environ.get("SEED", "0")), int(os.environ.get("GENERATED", "300"))
 
     def said(self, seed, codes, **how):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=in_memory.place()) as folder:
             made = random_traces.make_run(folder, seed, **how)
             done = report("--all", folder)
             self.assertIn(done.returncode, codes, f"seed {seed}: {done.stdout}{done.stderr}")

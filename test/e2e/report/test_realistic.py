@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import box
+import cli
 import trained
 
 REALISTIC = box.ROOT / "test" / "realistic"
@@ -20,14 +21,13 @@ import true_shares  # noqa: E402
 WITHIN = 0.05  # of the difference of two runs
 
 
-class Straggler(unittest.TestCase):
+class Straggler(cli.Case):
     def check_cost(self, ranks, slow, factor, *options):
-        with tempfile.TemporaryDirectory() as folder:
-            slowed, alike = (pathlib.Path(folder, name) for name in ("slowed", "alike"))
-            trained.train(slowed, ranks, *options, knobs={"GPUSIM_SLOW": f"{slow}:{factor}"})
-            trained.train(alike, ranks, *options)
-            cost_ns = trained.true_step_ns(slowed) - trained.true_step_ns(alike)
-            text, said = trained.report(slowed)
+        slowed, alike = (self.folder / name for name in ("slowed", "alike"))
+        trained.train(slowed, ranks, *options, knobs={"GPUSIM_SLOW": f"{slow}:{factor}"})
+        trained.train(alike, ranks, *options)
+        cost_ns = trained.true_step_ns(slowed) - trained.true_step_ns(alike)
+        text, said = trained.report(slowed)
         straggler = said["skew"]["straggler"]
         self.assertEqual((straggler["rank"], straggler["cause"]), (slow, "compute"), text)
         self.assertAlmostEqual(straggler["time_saved_per_step_ns"] / cost_ns, 1, delta=WITHIN, msg=text)
@@ -46,16 +46,15 @@ class Straggler(unittest.TestCase):
         self.check_cost(2, 1, 1.23, "--slow-input", "3.0")
 
 
-class Unmarked(unittest.TestCase):
+class Unmarked(cli.Case):
     """Nobody says where steps begin, and every n-th is longer."""
 
     def check(self, *options, **knobs):
-        with tempfile.TemporaryDirectory() as folder:
-            marked, unmarked = (pathlib.Path(folder, name) for name in ("marked", "unmarked"))
-            trained.train(marked, 2, *options, steps=100, knobs=knobs)
-            trained.train(unmarked, 2, "--unmarked", *options, steps=100, knobs=knobs)
-            text, said = trained.report(unmarked)
-            told = trained.report(marked)[1]["steps"]
+        marked, unmarked = (self.folder / name for name in ("marked", "unmarked"))
+        trained.train(marked, 2, *options, steps=100, knobs=knobs)
+        trained.train(unmarked, 2, "--unmarked", *options, steps=100, knobs=knobs)
+        text, said = trained.report(unmarked)
+        told = trained.report(marked)[1]["steps"]
         found = said["steps"]
         self.assertEqual((found["source"], found["count"], found["left_out"]), ("detected", 99, 1), text)
         self.assertAlmostEqual(found["median_ns"] / told["median_ns"], 1, delta=0.02, msg=text)
@@ -78,15 +77,14 @@ def leave_out_device_times(trace, behind_share):
                      " ORDER BY enter_ns DESC LIMIT ?)", (int(count * behind_share),))
 
 
-class Untimed(unittest.TestCase):
+class Untimed(cli.Case):
     def test_steps_whose_operations_have_no_device_times_are_not_timed(self):
-        with tempfile.TemporaryDirectory() as folder:
-            run = pathlib.Path(folder, "run")
-            trained.train(run, 2, steps=60)
-            _, whole = trained.report(run)
-            for trace in run.glob("[01].db"):
-                leave_out_device_times(trace, 0.05)
-            text, said = trained.report(run)
+        run = self.folder / "run"
+        trained.train(run, 2, steps=60)
+        _, whole = trained.report(run)
+        for trace in run.glob("[01].db"):
+            leave_out_device_times(trace, 0.05)
+        text, said = trained.report(run)
         for gpu, usual in zip(said["gpus"], whole["gpus"]):
             self.assertLess(gpu["steps"], usual["steps"], text)
             self.assertAlmostEqual(gpu["idle_share"], usual["idle_share"], delta=0.002, msg=text)
@@ -95,13 +93,12 @@ class Untimed(unittest.TestCase):
     def test_other_tools_figures_say_what_they_are_of(self):
         """Of a few operations in a thousand without times, which is usual, and of one in twenty."""
         view = "SELECT idle_share, compute_share, timed_share, why FROM compat_hta_temporal"
-        with tempfile.TemporaryDirectory() as folder:
-            run = pathlib.Path(folder, "run")
-            trained.train(run, 1)
-            said = [self.asked(run, view)]
-            for share in (0.004, 0.05):
-                leave_out_device_times(run / "0.db", share)
-                said.append(self.asked(run, view))
+        run = self.folder / "run"
+        trained.train(run, 1)
+        said = [self.asked(run, view)]
+        for share in (0.004, 0.05):
+            leave_out_device_times(run / "0.db", share)
+            said.append(self.asked(run, view))
         whole, most, too_few = said
         self.assertAlmostEqual(most[0], whole[0], delta=0.005)
         self.assertAlmostEqual(most[1], whole[1], delta=0.005)
@@ -118,15 +115,14 @@ class Untimed(unittest.TestCase):
             return base.execute(sql).fetchone()
 
 
-class Alone(unittest.TestCase):
+class Alone(cli.Case):
     """One of two ranks: how long its collectives waited for the other cannot be told from them."""
 
     def test_waits_are_not_known_and_what_is_known_adds_up(self):
-        with tempfile.TemporaryDirectory() as folder:
-            run = pathlib.Path(folder, "run")
-            trained.train(run, 2, knobs={"GPUSIM_SLOW": "1:1.4"})
-            both = trained.report(run)[1]["gpus"][0]
-            text, said = trained.report(run / "0.db")
+        run = self.folder / "run"
+        trained.train(run, 2, knobs={"GPUSIM_SLOW": "1:1.4"})
+        both = trained.report(run)[1]["gpus"][0]
+        text, said = trained.report(run / "0.db")
         gpu = said["gpus"][0]
         for name in ("waiting_for_peer_share", "exposed_comm_share"):
             self.assertIsNone(gpu[name], text)
@@ -137,14 +133,13 @@ class Alone(unittest.TestCase):
             self.assertAlmostEqual(gpu[name], both[name], delta=0.002, msg=text)
 
 
-class Shares(unittest.TestCase):
+class Shares(cli.Case):
     PARTS = ("productive", "waiting_for_peer", "exposed_comm", "memory", "idle")
 
     def test_copies_are_memory_and_the_five_parts_add_up(self):
-        with tempfile.TemporaryDirectory() as folder:
-            run = pathlib.Path(folder, "run")
-            trained.train(run, 2, "--pageable", "--input-mb", "60", "--no-overlap")
-            text, said = trained.report("--all", run)
+        run = self.folder / "run"
+        trained.train(run, 2, "--pageable", "--input-mb", "60", "--no-overlap")
+        text, said = trained.report("--all", run)
         for gpu in said["gpus"]:
             parts = {part: gpu[f"{part}_share"] for part in self.PARTS}
             self.assertAlmostEqual(sum(parts.values()), 1, places=9, msg=text)
@@ -153,7 +148,7 @@ class Shares(unittest.TestCase):
         self.assertRegex(text, r"SHARES +productive [\d.]+ \+ waiting for peers")
 
 
-class PartOfTheRun(unittest.TestCase):
+class PartOfTheRun(cli.Case):
     """Figures of a step are of the steps that were recorded, not of all that were marked."""
 
     def check(self, said, whole, text, steps):
@@ -175,12 +170,11 @@ class PartOfTheRun(unittest.TestCase):
                                        msg=text)
 
     def recorded(self, **variables):
-        with tempfile.TemporaryDirectory() as folder:
-            run, all_of_it = pathlib.Path(folder, "run"), pathlib.Path(folder, "all")
-            trained.train(run, 2, steps=60, knobs=variables)
-            trained.train(all_of_it, 2, steps=60)
-            text, said = trained.report(run)
-            return text, said, trained.report(all_of_it)[1]
+        run, all_of_it = self.folder / "run", self.folder / "all"
+        trained.train(run, 2, steps=60, knobs=variables)
+        trained.train(all_of_it, 2, steps=60)
+        text, said = trained.report(run)
+        return text, said, trained.report(all_of_it)[1]
 
     def test_a_range_of_steps(self):
         text, said, whole = self.recorded(GPUSHIM_STEPS="22:40")
@@ -195,20 +189,19 @@ class PartOfTheRun(unittest.TestCase):
         self.check(said, whole, text, 24)
 
 
-class SmallTrace(unittest.TestCase):
+class SmallTrace(cli.Case):
     """More rows than there is room for: those in windows are kept longest."""
 
     def test_the_busy_share_is_known(self):
-        with tempfile.TemporaryDirectory() as folder:
-            run, usual = pathlib.Path(folder, "run"), pathlib.Path(folder, "usual")
-            trained.train(run, 1, steps=700, knobs={"GPUSHIM_MAX_MB": "2", "GPUSHIM_BUDGET": "1%"})
-            trained.train(usual, 1, steps=60)
-            text, said = trained.report(run)
-            whole = trained.report(usual)[1]["gpus"][0]
-            with contextlib.closing(sqlite3.connect(run / "0.db")) as base:
-                kept, every = base.execute("SELECT (SELECT count(*) FROM launch), (SELECT sum(events) FROM"
-                                           " rollup JOIN series ON id = series_id WHERE kind = 'launch')"
-                                           ).fetchone()
+        run, usual = self.folder / "run", self.folder / "usual"
+        trained.train(run, 1, steps=700, knobs={"GPUSHIM_MAX_MB": "2", "GPUSHIM_BUDGET": "1%"})
+        trained.train(usual, 1, steps=60)
+        text, said = trained.report(run)
+        whole = trained.report(usual)[1]["gpus"][0]
+        with contextlib.closing(sqlite3.connect(run / "0.db")) as base:
+            kept, every = base.execute("SELECT (SELECT count(*) FROM launch), (SELECT sum(events) FROM"
+                                       " rollup JOIN series ON id = series_id WHERE kind = 'launch')"
+                                       ).fetchone()
         self.assertLess(kept, every)
         gpu = said["gpus"][0]
         self.assertGreater(gpu["steps"], 100, text)
@@ -219,41 +212,38 @@ class SmallTrace(unittest.TestCase):
         self.assertRegex(text, r"h2d 4\.0\d MB/step")
 
 
-class Rare(unittest.TestCase):
+class Rare(cli.Case):
     def test_a_copy_of_some_steps_is_no_amount_of_each(self):
-        with tempfile.TemporaryDirectory() as folder:
-            run = pathlib.Path(folder, "run")
-            trained.train(run, 1, "--loss-every", "20", steps=100)
-            trained.report(run)
-            # There is room for few lines: only this copy's.
-            with contextlib.closing(sqlite3.connect(run / "gpushim.run.db")) as base, base:
-                base.execute("DELETE FROM copy_stat WHERE kind <> 'd2h' OR bytes > 4 * count")
-            text, _ = trained.report(run / "gpushim.run.db")
+        run = self.folder / "run"
+        trained.train(run, 1, "--loss-every", "20", steps=100)
+        trained.report(run)
+        # There is room for few lines: only this copy's.
+        with contextlib.closing(sqlite3.connect(run / "gpushim.run.db")) as base, base:
+            base.execute("DELETE FROM copy_stat WHERE kind <> 'd2h' OR bytes > 4 * count")
+        text, _ = trained.report(run / "gpushim.run.db")
         self.assertRegex(text, r"d2h 4 B in one of 1\d steps")
 
 
-class OwnCost(unittest.TestCase):
+class OwnCost(cli.Case):
     def test_a_short_process_stands_for_no_other(self):
-        with tempfile.TemporaryDirectory() as folder:
-            run = pathlib.Path(folder, "run")
-            trained.train(run, 2, steps=40)
-            trained.report(run)
-            with contextlib.closing(sqlite3.connect(run / "gpushim.run.db")) as base, base:
-                base.execute("UPDATE rank SET own_cost_share = CASE rank WHEN 0 THEN 0.008 ELSE 0.288 END,"
-                             " last_ns = first_ns + CASE rank WHEN 0 THEN 99000000 ELSE 1000000 END")
-            text, said = trained.report("--all", run / "gpushim.run.db")
+        run = self.folder / "run"
+        trained.train(run, 2, steps=40)
+        trained.report(run)
+        with contextlib.closing(sqlite3.connect(run / "gpushim.run.db")) as base, base:
+            base.execute("UPDATE rank SET own_cost_share = CASE rank WHEN 0 THEN 0.008 ELSE 0.288 END,"
+                         " last_ns = first_ns + CASE rank WHEN 0 THEN 99000000 ELSE 1000000 END")
+        text, said = trained.report("--all", run / "gpushim.run.db")
         self.assertAlmostEqual(said["trust"]["own_cost_share"], 0.0108, msg=text)
         self.assertRegex(text, r"own cost 1\.1 % of the busiest thread's time, mean of 2 processes, "
                                r"at most 0\.80 %")
 
 
-class Hung(unittest.TestCase):
+class Hung(cli.Case):
     def test_a_job_that_hung_says_so_first(self):
-        with tempfile.TemporaryDirectory() as folder:
-            run = pathlib.Path(folder, "run")
-            trained.train(run, 2)
-            ended.in_a_hang(run, (0, 1), missing=1)
-            text, said = trained.report(run, code=1)
+        run = self.folder / "run"
+        trained.train(run, 2)
+        ended.in_a_hang(run, (0, 1), missing=1)
+        text, said = trained.report(run, code=1)
         self.assertRegex(text, r"^VERDICT  hung: nothing moved for 11\.\d s, \d+ times the usual step;")
         lines = text[text.index("HUNG "):].replace("\n          ", " ").splitlines()
         self.assertRegex(lines[0], r"^HUNG +nothing moved for 11\.\d s, \d+ times the usual step$")
@@ -267,22 +257,20 @@ class Hung(unittest.TestCase):
         self.assertEqual([rank["rank"] for rank in said["hang"]["waiting"]], [0])
 
     def test_one_that_did_not_says_nothing_of_it(self):
-        with tempfile.TemporaryDirectory() as folder:
-            run = pathlib.Path(folder, "run")
-            trained.train(run, 2)
-            text, said = trained.report(run)
+        run = self.folder / "run"
+        trained.train(run, 2)
+        text, said = trained.report(run)
         self.assertNotIn("HUNG", text)
         self.assertIsNone(said["hang"]["for_ns"])
 
 
-class Peers(unittest.TestCase):
+class Peers(cli.Case):
     def test_events_of_the_slow_rank_are_no_waits_of_the_others(self):
-        with tempfile.TemporaryDirectory() as folder:
-            run, alone = pathlib.Path(folder, "run"), pathlib.Path(folder, "alone")
-            trained.train(run, 3, steps=30, knobs={"GPUSIM_SLOW": "1:1.3"})
-            text, said = trained.report(run)
-            trained.train(alone, 3, steps=30, knobs={"GPUSIM_SLOW": "1:1.3", "LD_PRELOAD": ""})
-            truth = true_shares.Truth(alone / "truth", 3)
+        run, alone = self.folder / "run", self.folder / "alone"
+        trained.train(run, 3, steps=30, knobs={"GPUSIM_SLOW": "1:1.3"})
+        text, said = trained.report(run)
+        trained.train(alone, 3, steps=30, knobs={"GPUSIM_SLOW": "1:1.3", "LD_PRELOAD": ""})
+        truth = true_shares.Truth(alone / "truth", 3)
         steps = range(said["steps"]["first"], said["steps"]["last"] + 1)
         for gpu in said["gpus"]:
             true = truth.shares(gpu["rank"], steps)
@@ -292,22 +280,21 @@ class Peers(unittest.TestCase):
         self.assertAlmostEqual(max(windows) / min(windows), 1, delta=0.0005, msg=text)
 
 
-class Killed(unittest.TestCase):
+class Killed(cli.Case):
     def test_what_was_timed_until_then_is_known(self):
         """In its first window, of which there is no row yet."""
-        with tempfile.TemporaryDirectory() as folder:
-            run, alone = pathlib.Path(folder, "run"), pathlib.Path(folder, "alone")
-            run.mkdir()
-            command = [sys.executable, "-B", REALISTIC / "as_drawn.py", "--ranks", 2, "--steps", 60]
-            done = box.run(command, {"GPUSIM_CLOCK": "stepped", "GPUSIM_DEVICES": 2, "KILLED_AT": 40,
-                                     "LD_PRELOAD": box.BUILD / "libgpushim.so", "GPUSHIM_BUDGET": "100%",
-                                     "GPUSHIM_OUT": f"{run}/%r.db"})
-            self.assertEqual(done.returncode, 128 + 9, done.stderr)
-            shim = ctypes.CDLL(str(box.BUILD / "libgpushim.so"))
-            self.assertEqual(shim.gpushim_recover(str(run).encode()), 0)
-            text, said = trained.report("--all", run)
-            trained.train(alone, 2, steps=60, knobs={"LD_PRELOAD": ""})
-            truth = true_shares.Truth(alone / "truth", 2)
+        run, alone = self.folder / "run", self.folder / "alone"
+        run.mkdir()
+        command = [sys.executable, "-B", REALISTIC / "as_drawn.py", "--ranks", 2, "--steps", 60]
+        done = box.run(command, {"GPUSIM_CLOCK": "stepped", "GPUSIM_DEVICES": 2, "KILLED_AT": 40,
+                                 "LD_PRELOAD": box.BUILD / "libgpushim.so", "GPUSHIM_BUDGET": "100%",
+                                 "GPUSHIM_OUT": f"{run}/%r.db"})
+        self.assertEqual(done.returncode, 128 + 9, done.stderr)
+        shim = ctypes.CDLL(str(box.BUILD / "libgpushim.so"))
+        self.assertEqual(shim.gpushim_recover(str(run).encode()), 0)
+        text, said = trained.report("--all", run)
+        trained.train(alone, 2, steps=60, knobs={"LD_PRELOAD": ""})
+        truth = true_shares.Truth(alone / "truth", 2)
         self.assertIn("trust   device times by events: 1 window", text)
         for gpu in said["gpus"]:
             self.assertGreater(gpu["steps"], 20, text)
@@ -316,13 +303,12 @@ class Killed(unittest.TestCase):
                 self.assertAlmostEqual(gpu[f"{part}_share"], true[part], delta=0.005, msg=text)
 
 
-class Cost(unittest.TestCase):
+class Cost(cli.Case):
     def test_all_but_computing_is_priced_alike(self):
         """Three GPUs wait 28 % of their time for the fourth: that is 20 GPU-hours of 96 a day."""
-        with tempfile.TemporaryDirectory() as folder:
-            run = pathlib.Path(folder, "run")
-            trained.train(run, 4, steps=30, knobs={"GPUSIM_SLOW": "2:1.4"})
-            text, said = trained.report("--price", "2", run)
+        run = self.folder / "run"
+        trained.train(run, 4, steps=30, knobs={"GPUSIM_SLOW": "2:1.4"})
+        text, said = trained.report("--price", "2", run)
         cost = said["cost"]
         for name in ("idle", "waiting", "exposed_comm", "memory"):
             share = "waiting_for_peer" if name == "waiting" else name
