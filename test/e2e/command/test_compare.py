@@ -2,12 +2,11 @@
 box in stepped time."""
 import contextlib
 import json
-import pathlib
 import sqlite3
-import tempfile
 import xml.etree.ElementTree
 
 import cli
+import in_memory
 import nightly
 
 SLOWER = {"GPUSIM_SLOW": "0:1.04"}
@@ -16,9 +15,7 @@ SLOWER = {"GPUSIM_SLOW": "0:1.04"}
 class Compare(cli.Case):
     @classmethod
     def setUpClass(cls):
-        place = tempfile.TemporaryDirectory(prefix="gpushim-compare-")
-        cls.addClassCleanup(place.cleanup)
-        cls.runs = pathlib.Path(place.name)
+        cls.runs = in_memory.folder_of(cls)
         nightly.record(cls.runs / "base", 1, GPUSHIM_TAG="commit=a1")
         nightly.record(cls.runs / "same", 2, GPUSHIM_TAG="commit=a2")
         nightly.record(cls.runs / "slow", 3, **SLOWER)

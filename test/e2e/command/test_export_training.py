@@ -2,12 +2,12 @@
 import json
 import pathlib
 import re
-import tempfile
 import unittest
 
 import box
 import chrome_rules
 import cli
+import in_memory
 from exporting import KNOBS, STEPS, rows, without_own_cost
 
 
@@ -16,9 +16,7 @@ class Trained(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="gpushim-export-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = in_memory.folder_of(cls)
         knobs = {**KNOBS, "GPUSIM_DEVICES": 2, "GPUSHIM_OUT": cls.folder / "traces" / "%r.db"}
         (cls.folder / "traces").mkdir()
         cls.must(["python3", cli.TRAIN, "--ranks", 2, "--steps", STEPS], knobs)

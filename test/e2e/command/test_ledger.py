@@ -1,12 +1,11 @@
 """`gpushim ledger` tells the published series unaided: what each run reached, what had changed, what the run
 before predicted of it and what it gained. Runs are given in any order and under any name."""
 import json
-import pathlib
 import sys
-import tempfile
 import unittest
 
 import box
+import in_memory
 
 sys.path.insert(0, str(box.ROOT / "examples" / "seven_steps"))
 import series  # noqa: E402
@@ -22,9 +21,8 @@ WITHIN = 1.4  # times what was predicted at most; and at least that part of the 
 class Ledger(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.places = series.record_all(cls.folder.name, order=(5, 2, 7, 0, 3, 6, 1, 4),
+        cls.folder = in_memory.folder_of(cls)
+        cls.places = series.record_all(cls.folder, order=(5, 2, 7, 0, 3, 6, 1, 4),
                                        names=list("hqzxkbwa"))
 
     def test_the_series(self):
@@ -86,14 +84,14 @@ class Ledger(unittest.TestCase):
                                    r" +\d+\.\d+-\d+\.\d+ ms +-$")
 
     def check_a_run_database_is_a_run_too(self):
-        run = pathlib.Path(self.folder.name, "one.db")
+        run = self.folder / "one.db"
         done = box.run([box.BUILD / "gpushim", "analyze", self.places[0], "-o", run], sim=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         first, = json.loads(self.ledger("--json", runs=[run]))["runs"]
         self.assertEqual((first["run"], first["top_finding"]), ("one.db", "input_bound"))
 
     def check_no_run_is_no_ledger(self):
-        for words in ((), (self.folder.name + "/nothing",)):
+        for words in ((), (self.folder / "nothing",)):
             done = box.run([box.BUILD / "gpushim", "ledger", *words], sim=False)
             self.assertEqual(done.returncode, 2)
             self.assertRegex(done.stderr, "^gpushim: .*\n$")

@@ -1,12 +1,11 @@
 """Rank summaries: a trace as rows that do not grow with its calls. The same files of metrics, asked of a
 summary, give what the run's database says; sums and histograms of ranks add up."""
-import pathlib
 import sqlite3
 import sys
-import tempfile
 import unittest
 
 import box
+import in_memory
 import trained
 from cli import GPUSHIM, Case
 
@@ -35,9 +34,7 @@ def table_of(summary, sql):
 class OfTwoRanks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="gpushim-summary-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = in_memory.folder_of(cls)
         trained.train(cls.folder, RANKS, steps=24, knobs={"GPUSIM_JITTER": "0.1"})
         for words in (["-o", cls.folder / "run.db"], ["--rank-summary", "-o", cls.folder / "both.summary"],
                       ["--rank-summary"]):

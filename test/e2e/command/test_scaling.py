@@ -1,11 +1,10 @@
 """`gpushim scaling` of a job whose ranks share one loader: that does not scale, and the loss adds up."""
 import json
-import pathlib
 import sys
-import tempfile
 import unittest
 
 import box
+import in_memory
 
 sys.path.insert(0, str(box.ROOT / "examples" / "scaling"))
 import record  # noqa: E402
@@ -17,14 +16,13 @@ LOADER_NS = 0.5 * MS
 class Scaling(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
+        cls.folder = in_memory.folder_of(cls)
         for ranks in record.RANKS:
-            record.record(ranks, pathlib.Path(cls.folder.name) / f"{ranks}_gpus")
+            record.record(ranks, cls.folder / f"{ranks}_gpus")
 
     def scaling(self, *words):
         # Not in order: the command puts them by number of GPUs.
-        runs = [pathlib.Path(self.folder.name) / f"{ranks}_gpus" for ranks in reversed(record.RANKS)]
+        runs = [self.folder / f"{ranks}_gpus" for ranks in reversed(record.RANKS)]
         done = box.run([box.BUILD / "gpushim", "scaling", *runs, *words], sim=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
@@ -56,6 +54,6 @@ class Scaling(unittest.TestCase):
         self.assertEqual([line.split()[0] for line in lines[1:5]], [f"{n}_gpus" for n in record.RANKS])
 
     def test_one_run_is_no_scaling(self):
-        done = box.run([box.BUILD / "gpushim", "scaling", self.folder.name + "/1_gpus"], sim=False)
+        done = box.run([box.BUILD / "gpushim", "scaling", self.folder / "1_gpus"], sim=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("one per number of GPUs", done.stderr)

@@ -24,6 +24,7 @@ import xml.etree.ElementTree
 import box
 import browser
 import cli
+import in_memory
 import optional
 import preload
 import random_traces
@@ -83,9 +84,7 @@ class Module(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="gpushim-python-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = in_memory.folder_of(cls)
         subprocess.run([MAKE, cls.folder], check=True)
         trained.train(cls.folder / "traces", 2)
         was = os.environ["PATH"]

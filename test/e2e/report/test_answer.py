@@ -10,6 +10,7 @@ import unittest
 import answered
 import box
 import cli
+import in_memory
 
 WORKLOADS = box.TOOLS / "answer/workloads.py"
 STEPS = 40
@@ -124,11 +125,10 @@ class Ranks(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        answered.run_ranks(cls.folder.name, cls.RANKS, STEPS, "AllReduce", cls.FLOATS,
+        cls.folder = in_memory.folder_of(cls)
+        answered.run_ranks(cls.folder, cls.RANKS, STEPS, "AllReduce", cls.FLOATS,
                            {"GPUSIM_SLOW": f"{cls.SLOW}:1.3"})
-        cls.base = answered.analysed(cls.folder.name)
+        cls.base = answered.analysed(cls.folder)
         cls.addClassCleanup(cls.base.close)
 
     def ask(self, sql):
@@ -173,13 +173,12 @@ class Ranks(unittest.TestCase):
 
     def test_operations_of_a_sample_are_those_of_each_gpu_in_a_second(self):
         """The box's GPUs have no peak in any data sheet: there is no MFU, and the report says why."""
-        with tempfile.TemporaryDirectory() as folder:
-            page = pathlib.Path(folder, "page.html")
-            asked = ["--samples-per-step", 64, "--params", "1.5M", "--tokens-per-sample", 100]
-            done = box.run([box.BUILD / "gpushim", "report", "--json", "--html", page, self.folder.name,
-                            *asked], sim=False)
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertIn("TFLOP/s per GPU", page.read_text(encoding="utf-8"))
+        page = self.folder / "page.html"
+        asked = ["--samples-per-step", 64, "--params", "1.5M", "--tokens-per-sample", 100]
+        done = box.run([box.BUILD / "gpushim", "report", "--json", "--html", page, self.folder,
+                        *asked], sim=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("TFLOP/s per GPU", page.read_text(encoding="utf-8"))
         report = json.loads(done.stdout)
         truth = 64 * 6 * 1.5e6 * 100 / (report["steps"]["mean_ns"] * 1e-9) / self.RANKS / 1e12
         self.assertEqual(report["flops"]["gpus"], self.RANKS)
@@ -188,11 +187,11 @@ class Ranks(unittest.TestCase):
         self.assertEqual(list(cli.without_reason(report)), [])
         stored = self.ask("SELECT name, value, why FROM metric WHERE name IN ('mfu', 'tflops_per_gpu')")
         self.assertTrue(all(value is None and "flops-per-sample" in why for _, value, why in stored), stored)
-        both = [box.BUILD / "gpushim", "report", self.folder.name, *asked, "--flops-per-sample", "1e9"]
+        both = [box.BUILD / "gpushim", "report", self.folder, *asked, "--flops-per-sample", "1e9"]
         self.assertIn("not both", box.run(both, sim=False).stderr)
 
     def test_no_key_is_null_without_a_reason(self):
-        done = box.run([box.BUILD / "gpushim", "report", "--json", self.folder.name, "--params", self.FLOATS,
+        done = box.run([box.BUILD / "gpushim", "report", "--json", self.folder, "--params", self.FLOATS,
                         "--samples-per-step", 64], sim=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         report = json.loads(done.stdout)

@@ -2,12 +2,12 @@
 import contextlib
 import json
 import sqlite3
-import tempfile
 import unittest
 
 import answered
 import box
 import cli
+import in_memory
 import kineto_made
 import trained
 
@@ -23,9 +23,7 @@ class Ran(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = folder.name
+        cls.folder = in_memory.folder_of(cls)
         answered.run_ranks(cls.folder, 2, STEPS, "AllReduce", FLOATS, cls.KNOBS)
         cls.change()
         cls.base = answered.analysed(cls.folder)

@@ -3,7 +3,6 @@ run that could have been."""
 import contextlib
 import json
 import os
-import pathlib
 import re
 import sqlite3
 import tempfile
@@ -39,9 +38,8 @@ def report(*words):
 class Planted(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        run = pathlib.Path(cls.folder.name, "run")
+        cls.folder = in_memory.folder_of(cls)
+        run = cls.folder / "run"
         trained.train(run, 2, steps=200)  # they are nearly all of the run
         trained.report(run)
         cls.whole = (run / "gpushim.run.db").read_bytes()
@@ -49,7 +47,7 @@ class Planted(unittest.TestCase):
 
     @classmethod
     def planted(cls, sql):
-        file = pathlib.Path(cls.folder.name, "gpushim.run.db")
+        file = cls.folder / "gpushim.run.db"
         file.write_bytes(cls.whole)
         with contextlib.closing(sqlite3.connect(file)) as base, base:
             assert base.execute(sql).rowcount > 0, sql
@@ -118,7 +116,7 @@ class Planted(unittest.TestCase):
         self.assertIn(done.returncode, (0, 3), done.stderr)
 
     def test_the_page_says_it_and_that_it_is_simulated(self):
-        page = pathlib.Path(self.folder.name, "page.html")
+        page = self.folder / "page.html"
         self.assertEqual(report("--html", page, self.planted(PLANTED["shares_add_up"][0])).returncode, 3)
         text = page.read_text(encoding="utf-8")
         self.assertIn("figures of this run contradict each other", text)

@@ -1,12 +1,11 @@
 """A host that waits for the GPU in every twentieth step and is ahead of it in the others: how long most
 steps took to call is not how long they take."""
 import json
-import pathlib
 import sys
-import tempfile
 
 import box
 import cli
+import in_memory
 
 LOOP = box.ROOT / "examples" / "cases" / "loop.py"
 STEPS, EVERY = 900, 20
@@ -22,9 +21,7 @@ def step(job):
 class HostAhead(cli.Case):
     @classmethod
     def setUpClass(cls):
-        place = tempfile.TemporaryDirectory(prefix="gpushim-ahead-")
-        cls.addClassCleanup(place.cleanup)
-        cls.runs = pathlib.Path(place.name)
+        cls.runs = in_memory.folder_of(cls)
         for name, every, slow in (("ahead", EVERY, 1), ("slower", EVERY, 1.1), ("waits", 1, 1)):
             cls.record(cls.runs / name, every, slow)
 

@@ -1,13 +1,12 @@
 """The page as people see it, in Chromium: on a desk and a telephone, light, dark and on paper, every word can
 be read, nothing is there twice; a timeline's marks, rules and names go with what they belong to."""
-import pathlib
-import tempfile
 import unittest
 
 import box
 import browser
 import cli
 import exporting
+import in_memory
 import optional
 import trained
 from pairs import pairs
@@ -86,9 +85,7 @@ class Looks(cli.Case):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.run_of_two = pathlib.Path(folder.name, "run")
+        cls.run_of_two = in_memory.folder_of(cls) / "run"
         trained.train(cls.run_of_two, 2, steps=20)
         exporting.change(cls.analysed(), "INSERT INTO kernel (gpu_id, name, launches, timed, sum_ns)"
                          " WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)"
@@ -170,9 +167,7 @@ class Zoomed(cli.Case):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        run = pathlib.Path(folder.name, "run")
+        run = in_memory.folder_of(cls) / "run"
         trained.train(run, 2, steps=20)
         cls.place = page_of(run)
 

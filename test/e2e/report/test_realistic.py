@@ -2,15 +2,14 @@
 is slow is what the same job takes less without it, and nothing is said that one rank alone cannot know."""
 import contextlib
 import ctypes
-import pathlib
 import shutil
 import sqlite3
 import sys
-import tempfile
 import unittest
 
 import box
 import cli
+import in_memory
 import trained
 
 REALISTIC = box.ROOT / "test" / "realistic"
@@ -324,9 +323,8 @@ class Cost(cli.Case):
 class OneRun(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.run_of_two = pathlib.Path(cls.folder.name, "run")
+        cls.folder = in_memory.folder_of(cls)
+        cls.run_of_two = cls.folder / "run"
         trained.train(cls.run_of_two, 2)
         cls.text, cls.said = trained.report(cls.run_of_two)
 
@@ -338,7 +336,7 @@ class OneRun(unittest.TestCase):
         self.assertRegex(self.text, r"PHASES .*on GPUs")
 
     def test_a_phase_in_which_nothing_ran_is_not_named(self):
-        run = pathlib.Path(self.folder.name, "without_forward.db")
+        run = self.folder / "without_forward.db"
         shutil.copy(self.run_of_two / "gpushim.run.db", run)
         with contextlib.closing(sqlite3.connect(run)) as base, base:
             base.execute("UPDATE phase SET device_ns = 0 WHERE name = 'forward'")

@@ -1,11 +1,10 @@
 """Two processes on one GPU of the box, against what the box knows of them."""
 import json
-import pathlib
 import sqlite3
-import tempfile
 import unittest
 
 import box
+import in_memory
 from test_answer import STEPPED, STEPS, WORKLOADS
 
 # Both begin at the same time by the box's clock. One idles for 3 ms in each step, where the other goes on.
@@ -15,9 +14,7 @@ RANKS = ("host_cpu", "healthy")
 class SharedGpu(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = in_memory.folder_of(cls)
         ranks = " ".join(f"RANK={rank} LOCAL_RANK={rank} python3 {WORKLOADS} {name} {STEPS} &"
                          for rank, name in enumerate(RANKS))
         done = box.run(["sh", "-c", f"{ranks} wait"],

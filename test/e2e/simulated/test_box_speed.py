@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 import box
+import in_memory
 import preload
 
 FREE = {"GPUSIM_LAUNCH_NS": 0, "GPUSIM_LATENCY_NS": 0, "GPUSIM_EVENT_NS": 0, "GPUSIM_EVENT_LATENCY_NS": 0,
@@ -85,9 +86,8 @@ def figures(output):
 class BoxSpeedTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="gpusim-speed-")
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.program = preload.compiled(PROGRAM, f"{cls.folder.name}/launches")
+        cls.folder = in_memory.folder_of(cls)
+        cls.program = preload.compiled(PROGRAM, f"{cls.folder}/launches")
 
     def measured(self, knobs):
         process = box.run([self.program], knobs=knobs)

@@ -1,6 +1,4 @@
 """Running `gpushim`, off and on the simulated box."""
-import pathlib
-import tempfile
 import unittest
 
 import box
@@ -18,9 +16,7 @@ class Case(unittest.TestCase):
     """A test with a folder of its own."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="test-gpushim-", dir=in_memory.place())
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = in_memory.folder_of(self)
 
     def gpushim(self, *words, expect=0, knobs=None, sim=False, **options):
         done = box.run([GPUSHIM, *words], knobs, sim, **options)

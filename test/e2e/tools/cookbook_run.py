@@ -3,11 +3,11 @@ import pathlib
 import re
 import sqlite3
 import sys
-import tempfile
 import unittest
 
 import box
 import cli
+import in_memory
 
 JOB = pathlib.Path(__file__).resolve().parent / "cookbook" / "job.py"
 sys.path.insert(0, str(JOB.parent))
@@ -37,9 +37,7 @@ class Case(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="gpushim-cookbook-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = in_memory.folder_of(cls)
         cls.run_folder = cls.folder / "run"
         cls.trace(cls.run_folder, recipe.STEPS)
 
