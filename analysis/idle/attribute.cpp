@@ -44,16 +44,11 @@ constexpr Cause kOutside[][6] = {
      Cause::host_unknown},
 };
 
-bool waits_for_other_gpu(const HostPiece& piece, int32_t gpu) {
-    return piece.what == What::sync && piece.gpu != kNoGpu && piece.gpu != gpu;
-}
-
 Cause cause_of_call(const HostPiece& piece, int32_t gpu) {
     constexpr Cause kCalls[] = {Cause::input_loading, Cause::sync,         Cause::copy_staging,
                                 Cause::alloc_or_load, Cause::graph_update, Cause::comm_host,
                                 Cause::launch_bound,  Cause::slow_call,    Cause::optimizer,
                                 Cause::framework,     Cause::sync};
-    if (waits_for_other_gpu(piece, gpu)) return Cause::wait_other_gpu;
     if (piece.what != What::launch) return kCalls[static_cast<size_t>(piece.what)];
     return piece.gpu == gpu ? Cause::launch_bound : Cause::launching_other_gpu;
 }
@@ -257,8 +252,7 @@ class Question {
     bool drained_by_sync() const {
         const int64_t error_ns = clock_error_ns(next_, facts_);
         const auto sync = line_.sync_at(gap_.from_ns - error_ns, gap_.from_ns + error_ns);
-        return sync && !waits_for_other_gpu(*sync, gap_.gpu) &&
-               next_.launch_enter_ns >= sync->until_ns - error_ns;
+        return sync && next_.launch_enter_ns >= sync->until_ns - error_ns;
     }
 
     void put(Cause cause, int64_t from_ns, int64_t until_ns, int32_t blocked_on = kNotSampled) {

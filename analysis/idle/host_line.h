@@ -65,7 +65,7 @@ constexpr int64_t kSlowNs = 2'000'000;
 struct HostCall {
     What what;  // not what a gap row says
     int64_t from_ns, until_ns;
-    int32_t gpu = kNoGpu;  // that is launched for, or waited for
+    int32_t gpu = kNoGpu;  // of a launch
 };
 
 struct HostGap {  // a row of host_gap

@@ -96,8 +96,9 @@ HostLine& HostCalls::line_of(int64_t thread) {
 
 void HostCalls::take(const Call& call) {
     if (const auto what = what_of(call)) {
-        const bool has_gpu = (*what == What::launch || *what == What::sync) && call.lane != kNoLane;
-        const int32_t gpu = has_gpu ? facts_.gpu_of_lane[static_cast<size_t>(call.lane)] : kNoGpu;
+        const int32_t gpu = *what == What::launch && call.lane != kNoLane
+                                ? facts_.gpu_of_lane[static_cast<size_t>(call.lane)]
+                                : kNoGpu;
         line_of(call.thread_id).add(HostCall{*what, call.enter_ns, call.exit_ns, gpu});
         note_capture(call);
     } else if (call.kind == CallKind::host_gap) {

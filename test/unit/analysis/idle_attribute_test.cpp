@@ -144,21 +144,6 @@ TEST_CASE("a loop drained by a sync in each step", "[idle]") {
     CHECK(scene.ask().drained_by_sync);
 }
 
-//  thread  L┐4  6┌──sync of GPU n──┐53 ─────runs 60─────113┌N┐117
-TEST_CASE("a wait of the host for another GPU is that GPU's", "[idle]") {
-    const auto waits_for = [](int32_t gpu) {
-        Scene scene;
-        scene.launch(0, 4).call(What::sync, 6, 53, gpu).row(53, 113, 60).launch(113, 117);
-        return scene.gap_before(30, 118, 113, 117).ask();
-    };
-    CHECK(waits_for(1).pieces == Pieces{is(Cause::wait_other_gpu, 30, 58), is(Cause::host_cpu, 58, 118)});
-    CHECK_FALSE(waits_for(1).drained_by_sync);
-    for (const int32_t gpu : {0, kNoGpu}) {
-        CHECK(waits_for(gpu).pieces == Pieces{is(Cause::sync, 30, 58), is(Cause::host_cpu, 58, 118)});
-        CHECK(waits_for(gpu).drained_by_sync);
-    }
-}
-
 //  thread  L┐4  6┌────sync────────┐54   53┌N┐57: by the device's clock it ended 1 us later than by the host's
 //  GPU      5██████████████54|                        |60██
 TEST_CASE("a sync that ends with its work by another clock has drained the queue", "[idle]") {

@@ -69,10 +69,7 @@ class Maker {
                 t = end;
             }
     }
-    int32_t gpu_of(What what) {
-        if (what == What::sync) return static_cast<int32_t>(below(3)) - 1;  // of some it is not known
-        return what == What::launch ? static_cast<int32_t>(below(4) == 0) : kNoGpu;
-    }
+    int32_t gpu_of(What what) { return what == What::launch ? static_cast<int32_t>(below(4) == 0) : kNoGpu; }
     void put_row(Made& made, int64_t from, int64_t until) {
         const int64_t running = below(until - from + 1);
         made.rows.push_back({from, until, running, below(until - from - running + 1)});
@@ -163,7 +160,7 @@ Cause host_cause(const Made& made, int64_t t) {
             case What::dispatching:
                 return Cause::framework;
             case What::sync:
-                return call->gpu == 1 ? Cause::wait_other_gpu : Cause::sync;
+                return Cause::sync;
             case What::staging:
                 return Cause::copy_staging;
             case What::alloc_or_load:
