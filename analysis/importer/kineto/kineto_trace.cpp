@@ -175,10 +175,11 @@ std::string without_gpu(const KinetoSummary& summary) {
         if (category != kOwnSpan && ++named <= kMost)
             text += (text.empty() ? "" : ", ") + std::to_string(events) + " of " + category;
     if (!text.empty()) return "no work of a GPU in it, and events of kinds that are not read: " + text;
-    // What gpushim exported says what is timed, and a profile without operators is not of the CPU.
-    const bool is_of_cpu = of_any(summary, {KinetoKind::cpu_op, KinetoKind::python_function}) > 0 &&
-                           of_any(summary, {KinetoKind::host_gap, KinetoKind::timed_window}) == 0;
-    return is_of_cpu ? "no work of a GPU in it; ProfilerActivity.CUDA records it" : "";
+    // What gpushim exported says what is timed, and may have calls alone.
+    if (of_any(summary, {KinetoKind::host_gap, KinetoKind::timed_window}) > 0) return {};
+    if (of_any(summary, {KinetoKind::cpu_op, KinetoKind::python_function}) > 0)
+        return "no work of a GPU in it; ProfilerActivity.CUDA records it";
+    return summary.by_category.contains(kOwnSpan) ? "no work of a GPU in it" : "";
 }
 
 uint64_t damaged_in(const KinetoSummary& summary) {

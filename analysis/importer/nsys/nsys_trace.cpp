@@ -1,5 +1,6 @@
 #include "nsys_trace.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -86,6 +87,8 @@ class NsysImport {
     void read_host();
     void read_thread_names();
     ImportedFile finish();
+    bool has_work() const;
+    std::string why_of_profiler() const;
     ImportedTrace described(int64_t process) const;
     std::string only_text(std::string_view table, std::string_view column, std::string_view key) const;
 
@@ -334,6 +337,25 @@ ImportedTrace NsysImport::described(int64_t process) const {
     return trace;
 }
 
+bool NsysImport::has_work() const {
+    constexpr const char* kWork[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                     "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
+    return std::any_of(std::begin(kWork), std::end(kWork),
+                       [&](const char* table) { return NsysTable(base_, table, {"start"}).step(); });
+}
+
+// What it warned of itself: it may have started too late, or have been too old for the driver.
+std::string NsysImport::why_of_profiler() const {
+    constexpr int64_t kWarning = 2;
+    NsysTable rows(base_, "DIAGNOSTIC_EVENT", {"severity", "text"});
+    while (rows.step()) {
+        const std::string text = rows.text(1);
+        if (rows.number(0) >= kWarning && text.find("CUDA") != std::string::npos)
+            return "; Nsight Systems warns: " + text.substr(0, text.find('\n'));
+    }
+    return {};
+}
+
 ImportedFile NsysImport::finish() {
     ImportedFile made;
     int64_t of_no_gpu = 0;
@@ -343,6 +365,7 @@ ImportedFile NsysImport::finish() {
         writers_.erase(process);
     }
     if (of_no_gpu > 0) made.note = file_ + ": " + too_many_gpus(of_no_gpu);
+    if (!has_work()) made.note = file_ + ": no work of a GPU in it" + why_of_profiler();
     return made;
 }
 

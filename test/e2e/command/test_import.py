@@ -95,6 +95,13 @@ class Kineto(importing.Import):
         self.imported(trace.write(self.folder / "t.json.gz"), expect=3)
         self.assertIn("no work of a GPU in it; ProfilerActivity.CUDA records it", self.said)
 
+    def test_a_profile_of_calls_alone_has_no_work(self):
+        trace = kineto_made.Trace()
+        trace.call("cudaDeviceSynchronize", 1000, 900)
+        trace.add("Trace", "PyTorch Profiler (0)", 0, 3000, "Spans", "PyTorch Profiler")
+        self.imported(trace.write(self.folder / "t.json.gz"), expect=3)
+        self.assertIn("no work of a GPU in it", self.said)
+
     def test_what_another_tool_writes_in_chromes_format_is_refused(self):
         trace = kineto_made.Trace()
         trace.add("requests", "resnet50", 0, 900, 1, 1)

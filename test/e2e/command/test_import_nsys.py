@@ -44,6 +44,11 @@ class Nsys(importing.Import):
         self.assertEqual(self.rows("SELECT uuid, name, coverage FROM gpu", run), [("GPU-0", "Made GPU", 1.0)])
         self.assertEqual(self.rows("SELECT unknown FROM v_ledger"), [(0,)])
 
+    def test_calls_alone_are_said_to_be_no_work_and_why(self):
+        self.imported(nsys_made.calls_alone(self.folder / "a.sqlite"), source="nsys", expect=3)
+        self.assertIn("no work of a GPU in it; Nsight Systems warns: Installed CUDA driver version (13.3) is"
+                      " not supported by this build.", self.said)
+
     def test_what_a_thread_did_between_its_calls(self):
         run = self.imported(nsys_made.waits(self.folder / "a.sqlite"), source="nsys")
         rows = self.rows("SELECT class, running_ns, count(*) FROM host_gap g JOIN thread t"

@@ -134,6 +134,19 @@ def migrations(path, pages=200, cause=None):
     return path
 
 
+def calls_alone(path):
+    """A profiler that could not record what the GPU did, and says why."""
+    export = Export(path, NEW)
+    export.base.execute("CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, text TEXT)")
+    export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=0, end=10_000, globalTid=global_pid(7) | 8,
+               correlationId=1, nameId=export.text("cudaLaunchKernel_v7000"), returnValue=0)
+    for severity, text in ((1, "CUDA injection initialized."), (2, "Thread names are not known."),
+                           (2, "Installed CUDA driver version (13.3) is not supported by this build.")):
+        export.add("DIAGNOSTIC_EVENT", timestamp=0, severity=severity, text=text)
+    export.close()
+    return path
+
+
 def program(path, schema, pids=(4711,)):
     """In each process a copy, two kernels, a wait, an allocation, a graph, two nested ranges, a free one."""
     export = Export(path, schema)
