@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -39,11 +40,12 @@ using Import = ImportedFile (*)(const std::string& file, const fs::path& trace, 
 struct Source {
     const char* name;
     Import import;
+    size_t at_once;  // files: each takes up to 120 MB
 };
 constexpr Source kSources[] = {
-    {"kineto", import_kineto},
-    {"nsys", import_nsys},
-    {"xplane", import_xplane},
+    {"kineto", import_kineto, 8},
+    {"nsys", import_nsys, 2},  // each may have files of its own open for 128 processes
+    {"xplane", import_xplane, 8},
 };
 
 const Source& source_named(const std::string& name) {
@@ -71,25 +73,37 @@ struct Outcome {
     std::string why_not;
 };
 
-// Each takes up to 120 MB.
-constexpr size_t kMostAtOnce = 8;
+Outcome read_file(const Source& source, const std::string& file, const fs::path& place, bool numbers_count) {
+    try {
+        return {source.import(file, place, numbers_count), {}};
+    } catch (const Unwritable&) {
+        throw;
+    } catch (const Failure& failure) {
+        return {{}, failure.what()};
+    }
+}
+
+int64_t bytes_of(const std::string& file) {
+    std::error_code error;
+    const uintmax_t bytes = fs::file_size(file, error);
+    return error ? 1 : static_cast<int64_t>(bytes);  // of a pipe nobody knows
+}
 
 std::vector<Outcome> read_files(const Source& source, std::span<const std::string> files,
                                 const fs::path& folder) {
     const bool numbers_count = are_numbered(files);
-    const std::string what =
-        files.size() == 1 ? fs::path(files[0]).filename().string() : std::to_string(files.size()) + " files";
-    const Progress importing("importing " + what, Progress::Unit::bytes);
+    if (files.size() == 1) {
+        const Progress importing("importing " + fs::path(files[0]).filename().string(),
+                                 Progress::Unit::bytes);
+        return {read_file(source, files[0], place_of(folder, files[0], 0), numbers_count)};
+    }
+    const Progress importing("importing " + std::to_string(files.size()) + " files");
+    for (const std::string& file : files) Progress::expect(bytes_of(file));
     std::vector<Outcome> outcomes(files.size());
     const size_t processors = std::max(1U, std::thread::hardware_concurrency());
-    in_parallel(files.size(), std::min(processors, kMostAtOnce), [&](size_t i) {
-        try {
-            outcomes[i].made = source.import(files[i], place_of(folder, files[i], i), numbers_count);
-        } catch (const Unwritable&) {
-            throw;
-        } catch (const Failure& failure) {
-            outcomes[i].why_not = failure.what();
-        }
+    in_parallel(files.size(), std::min(processors, source.at_once), [&](size_t i) {
+        const ProgressWhole reading(bytes_of(files[i]));
+        outcomes[i] = read_file(source, files[i], place_of(folder, files[i], i), numbers_count);
     });
     return outcomes;
 }

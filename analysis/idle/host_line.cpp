@@ -25,7 +25,10 @@ constexpr bool is_told_by_framework(What what) {
 
 }  // namespace
 
-void HostLine::add_untold(int64_t from_ns) { untold_.push_back({is_told_ ? from_ns : INT64_MIN, INT64_MAX}); }
+void HostLine::add_untold(int64_t from_ns) {
+    const bool lasts = !untold_.empty() && untold_.back().end_ns == INT64_MAX;
+    if (!lasts) untold_.push_back({is_told_ ? from_ns : INT64_MIN, INT64_MAX});
+}
 
 void HostLine::add(const HostCall& call) {
     const bool tells = is_told_by_framework(call.what);

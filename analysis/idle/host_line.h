@@ -31,7 +31,7 @@ enum class What : uint8_t {
     staging,        // a pageable or blocking copy to a device
     alloc_or_load,  // memory allocated or freed, a module or library loaded
     making_graph,   // an executable graph made, updated or destroyed
-    comm,           // the host side of NCCL
+    comm,           // the host side of NCCL or MPI
     launch,         // anything that submits to a device's queue and returns: kernels, graphs, memsets,
                     // asynchronous copies, events recorded and waited for
     slow_call,      // another call of the driver, for kSlowNs or longer

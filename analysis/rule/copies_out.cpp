@@ -17,15 +17,29 @@ namespace gpushim::analysis::rule_copies_out {
 
 namespace {
 
-constexpr const char* kLarge = "kind = 'd2h' AND max_bytes >= 65536";
+constexpr int64_t kCopiesOut = 16;  // activity.classes of these alone
+
+// By GPU: what share of the time of copies from the device large ones have, which come in steps.
+std::map<int64_t, double> share_of_large(const Situation& run) {
+    std::map<int64_t, double> shares;
+    Query row = run.ask(
+        "SELECT gpu_id, sum(CASE WHEN max_bytes >= 65536 AND steps > 0 THEN blocks_kernels_ns ELSE 0 END) * "
+        "1.0"
+        " / nullif(sum(blocks_kernels_ns), 0) FROM copy_stat WHERE kind = 'd2h' GROUP BY gpu_id");
+    while (row.step()) shares[row.number(0)] = row.real(1);
+    return shares;
+}
 
 using PlaceOfStep = std::pair<int64_t, int64_t>;  // the GPU, its step
 
 std::map<PlaceOfStep, double> alone_ns(const Situation& run) {
+    const std::map<int64_t, double> shares = share_of_large(run);
     std::map<PlaceOfStep, double> ns;
-    Query row =
-        run.ask("SELECT gpu_id, step, ns FROM activity WHERE classes = 16");  // copies from the device
-    while (row.step()) ns[{row.number(0), row.number(1)}] = row.real(2);
+    Query row = run.ask("SELECT gpu_id, step, ns FROM activity WHERE classes = ?1");
+    row.bind(1, kCopiesOut);
+    while (row.step())
+        if (const auto share = shares.find(row.number(0)); share != shares.end() && share->second > 0)
+            ns[{row.number(0), row.number(1)}] = share->second * row.real(2);
     return ns;
 }
 
@@ -43,11 +57,10 @@ void leave_out_what_is_usual(std::map<PlaceOfStep, double>& alone, size_t steps)
 }
 
 std::optional<Finding> look(const Situation& run) {
-    const auto bytes = run.real(std::string("SELECT sum(bytes) * 1.0 FROM copy_stat WHERE ") + kLarge +
-                                " GROUP BY gpu_id ORDER BY 1 DESC LIMIT 1");
-    if (!bytes || !run.has_steps()) return {};
+    if (!run.has_steps()) return {};
     std::map<PlaceOfStep, double> alone = alone_ns(run);
-    if (copies_come_back(run)) leave_out_what_is_usual(alone, static_cast<size_t>(run.what_if().steps()));
+    const bool others_come_back = copies_come_back(run);
+    if (others_come_back) leave_out_what_is_usual(alone, static_cast<size_t>(run.what_if().steps()));
     const auto of = [&](const GpuInStep& gpu) {
         const auto found = alone.find({gpu.gpu_id, gpu.step});
         return found == alone.end() ? 0 : found->second;
@@ -64,14 +77,15 @@ std::optional<Finding> look(const Situation& run) {
     std::vector<std::pair<double, int64_t>> ns_and_number;
     for (const auto& [number, ns] : longest) ns_and_number.emplace_back(ns, number);
     const SomeSteps where = some_steps(std::move(ns_and_number));
-    found.title = bytes_text(run.counted(*bytes)) + " from the device in a step, " +
-                  duration_text(run.what_if().mean_ns(of)) + " in which nothing else runs on the GPU";
+    found.title = "copies from the device take " + duration_text(run.what_if().mean_ns(of)) + " of a step" +
+                  (others_come_back ? " more than is usual" : "") + ", in which nothing else runs on the GPU";
     found.in_some_steps = where.is_some();
     if (found.in_some_steps) found.title += where.text();
     found.try_it = run.advice({"copies_out"});
     found.confidence = 0.6;
-    found.evidence = run.rows("copy_stat", std::string("SELECT rowid FROM copy_stat WHERE ") + kLarge +
-                                               " ORDER BY blocks_kernels_ns DESC, rowid LIMIT 3");
+    found.evidence = run.rows("copy_stat",
+                              "SELECT rowid FROM copy_stat WHERE kind = 'd2h' AND max_bytes >= 65536"
+                              " ORDER BY blocks_kernels_ns DESC, rowid LIMIT 3");
     return found;
 }
 

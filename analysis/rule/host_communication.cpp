@@ -9,9 +9,9 @@ namespace {
 
 constexpr Causes kCauses = {"comm_host"};
 
-constexpr Heading kAtStart = {"start-up", "Communicators made",
+constexpr Heading kAtStart = {"start-up", "Calls of NCCL or MPI",
                               "the GPU waits while the host is in calls of NCCL or MPI",
-                              "communicators made before what is recorded, and kept"};
+                              "what is made once, before what is recorded"};
 
 std::optional<Finding> look(const Situation& run) {
     const double idle_ns = run.what_if().idle_ns(kCauses);
@@ -21,8 +21,8 @@ std::optional<Finding> look(const Situation& run) {
                   " while the host is in calls of NCCL or MPI";
     const bool may_be_start = run.may_be_start(kCauses);
     if (may_be_start) found.heading = &kAtStart;
-    found.try_it =
-        may_be_start ? run.advice({"host_communication.start"}) : run.advice({"host_communication"});
+    found.try_it = may_be_start ? run.advice({"host_communication.start", "host_communication"})
+                                : run.advice({"host_communication"});
     // Only what other work is there for can run behind it, and a rank that is late stays late.
     found.gain = {0, run.what_if().without(kCauses, WhatIf::Left::kKernelGap).high_ns};
     found.confidence = 0.6;
@@ -34,7 +34,8 @@ std::optional<Finding> look(const Situation& run) {
 constexpr Heading kHeading = {"communication-bound", "The host exchanges messages",
                               "the GPU waits while the host is in calls of NCCL or MPI",
                               "messages while the GPU works"};
-const RuleRegistration kRegistration({"host_communication", Scope::kOneGpu, look, kHeading});
+const RuleRegistration kRegistration({"host_communication", Scope::kOneGpu, look, kHeading,
+                                      Programs::training});
 
 }  // namespace
 

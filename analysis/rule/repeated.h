@@ -1,4 +1,4 @@
-// Copies that two rules share between them. One thread.
+// What repeated_copies and copies_out share between them: which of the two copies are of. One thread.
 #pragma once
 
 #include "../advice/situation.h"

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <vector>
+#include <new>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -43,6 +43,7 @@ Head& head_of(void* piece) { return *(static_cast<Head*>(piece) - 1); }
 struct Store {
     std::array<Free*, kClasses> came_back{};
     char *block = nullptr, *block_end = nullptr;
+    Store* next = nullptr;  // on the shelf
 
     void* take(size_t units) {
         if (Free* const piece = came_back[units]) return came_back[units] = piece->next, piece;
@@ -66,10 +67,10 @@ struct Store {
     }
 };
 
-// Stores of threads that have ended, for those that begin.
+// Stores of threads that have ended, for those that begin. Nothing is thrown here: SQLite is C.
 struct Shelf {
     std::mutex lock;
-    std::vector<Store*> stores;
+    Store* first = nullptr;
 };
 Shelf& shelf() {
     static auto* const kept = new Shelf;  // threads may end after all else has
@@ -82,18 +83,22 @@ class Borrowed {
   public:
     Borrowed() {
         const std::lock_guard guard(shelf().lock);
-        std::vector<Store*>& stores = shelf().stores;
-        store_ = stores.empty() ? new Store : stores.back();
-        if (!stores.empty()) stores.pop_back();
+        store_ = shelf().first;
+        if (store_ != nullptr)
+            shelf().first = store_->next;
+        else
+            store_ = new (std::nothrow) Store;
     }
     ~Borrowed() {
         is_ended = true;
+        if (store_ == nullptr) return;
         const std::lock_guard guard(shelf().lock);
-        shelf().stores.push_back(store_);
+        store_->next = shelf().first;
+        shelf().first = store_;
     }
     Borrowed(const Borrowed&) = delete;
     Borrowed& operator=(const Borrowed&) = delete;
-    Store& store() { return *store_; }
+    Store* store() { return store_; }  // null: there is no memory for one
 
   private:
     Store* store_;
@@ -102,12 +107,13 @@ class Borrowed {
 Store* store_of_thread() {
     if (is_ended) return nullptr;
     thread_local Borrowed borrowed;
-    return &borrowed.store();
+    return borrowed.store();
 }
 
 void* take(int bytes) {
     const size_t units = units_of(static_cast<size_t>(bytes));
-    if (Store* const store = units < kClasses ? store_of_thread() : nullptr) return store->take(units);
+    if (Store* const store = units < kClasses ? store_of_thread() : nullptr)
+        if (void* const piece = store->take(units)) return piece;
     auto* const head = static_cast<Head*>(std::malloc(sizeof(Head) + static_cast<size_t>(bytes)));
     if (head == nullptr) return nullptr;
     *head = {0, static_cast<uint32_t>(bytes)};

@@ -25,7 +25,10 @@ std::string seconds_text(double seconds) {
 constinit std::atomic<Progress*> Progress::innermost_ = nullptr;
 
 Progress::Progress(std::string what, Unit unit)
-    : what_(std::move(what)), unit_(unit), begin_(Clock::now()), is_shown_(ProgressLine::is_wanted()) {
+    : what_(std::move(what)),
+      unit_(unit),
+      begin_(Clock::now()),
+      is_shown_(ProgressLine::is_wanted() && !ProgressWhole::is_here_) {
     if (!is_shown_) return;
     around_ = innermost_;
     ProgressLine::get().begin(*this);
@@ -35,14 +38,26 @@ Progress::~Progress() {
     if (is_shown_) ProgressLine::get().end(*this);
 }
 
+void Progress::expect(int64_t units) {
+    Progress* const now = innermost_.load(std::memory_order_relaxed);
+    if (now != nullptr && !ProgressWhole::is_here_) now->expected_ += units;
+}
+
 void Progress::done(int64_t units) {
     Progress* const now = innermost_.load(std::memory_order_relaxed);
-    if (now == nullptr) return;
+    if (now == nullptr || ProgressWhole::is_here_) return;
     if (ProgressPart* const part = ProgressPart::here_) {
         units = std::min(units * part->each_, part->left_);
         part->left_ -= units;
     }
     now->done_.fetch_add(units, std::memory_order_relaxed);
+}
+
+thread_local bool ProgressWhole::is_here_ = false;
+
+ProgressWhole::~ProgressWhole() {
+    is_here_ = false;
+    Progress::done(units_);
 }
 
 thread_local ProgressPart* ProgressPart::here_ = nullptr;

@@ -29,9 +29,7 @@ class Progress {
     // Somebody sees it: what costs a little to find out may be asked for.
     static bool is_shown() { return innermost_.load(std::memory_order_relaxed) != nullptr; }
     // Of the innermost: so many units more are to be done, or are done. Nothing where there is none.
-    static void expect(int64_t units) {
-        if (Progress* const now = innermost_.load(std::memory_order_relaxed)) now->expected_ += units;
-    }
+    static void expect(int64_t units);
     static void done(int64_t units);
 
   private:
@@ -53,6 +51,22 @@ class Progress {
 std::string nth_of(const char* what, size_t place, size_t count);
 // "42 %, 12 s left"; expected 0: "12 s so far".
 std::string how_far_text(int64_t done, int64_t expected, double seconds);
+
+// A part of the work that is told of when it is done, and not before: what this thread expects and counts
+// while it lives goes nowhere, and a Progress that it makes is not shown. Then several threads may do such
+// parts at once. One at a time on a thread.
+class ProgressWhole {
+  public:
+    explicit ProgressWhole(int64_t units) : units_(units) { is_here_ = true; }
+    ~ProgressWhole();
+    ProgressWhole(const ProgressWhole&) = delete;
+    ProgressWhole& operator=(const ProgressWhole&) = delete;
+
+  private:
+    friend class Progress;
+    static thread_local bool is_here_;
+    int64_t units_;
+};
 
 // A part of the work that may be gone through more often than was expected, or not to its end: what this
 // thread counts while it lives is so many units each, up to all of them, which are done when it ends. One at

@@ -9,7 +9,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kThreadMask = (int64_t{1} << 24) - 1;
 constexpr int64_t kShortestNs = 50'000;  // as our own gaps
 
 struct OsCall {
@@ -63,7 +62,7 @@ void read_messages(const Database& base, const WriterOfThread& writer) {
             if (!rows.maybe(1) || !rows.maybe(2)) continue;
             if (TraceWriter* const to = writer(rows.number(2)))
                 to->inside(HostInside::messages, rows.number(0), rows.number(1) - rows.number(0),
-                           rows.number(2) & kThreadMask);
+                           rows.number(2) & kIdMask);
         }
     }
 }
@@ -79,7 +78,7 @@ void read_os_calls(const Database& base, const WriterOfThread& writer) {
         ImportedGap gap = {};
         gap.start_ns = rows.number(0);
         gap.duration_ns = rows.number(1) - rows.number(0);
-        gap.thread = rows.number(2) & kThreadMask;
+        gap.thread = rows.number(2) & kIdMask;
         gap.running_ns = 0;
         gap.blocked_on = blocked_on;
         to->gap(gap);
@@ -107,7 +106,7 @@ void read_scheduling(const Database& base, const WriterOfThread& writer) {
             ImportedGap gap = {};
             gap.start_ns = since->second.from_ns;
             gap.duration_ns = length_ns;
-            gap.thread = thread & kThreadMask;
+            gap.thread = thread & kIdMask;
             gap.running_ns = since->second.runs ? length_ns : 0;
             to->gap(gap);
         }

@@ -12,8 +12,10 @@ namespace {
 
 constexpr size_t kFewest = 5;       // collectives; fewer may end together by chance
 constexpr double kNearlyAll = 0.9;  // of them: another group's in between may take one's place
-constexpr int64_t kTogetherNs = 50'000;
-constexpr int64_t kTogetherShare = 20;  // or a twentieth of the shortest of them
+// A collective ends on all its ranks within some microseconds. Groups that a step keeps in step end tens of
+// microseconds apart.
+constexpr int64_t kTogetherNs = 10'000;
+constexpr int64_t kTogetherShare = 100;  // or a hundredth of the shortest of them
 
 bool are_all_ranks(const std::vector<const TraceFacts*>& traces) {
     const auto count = static_cast<int64_t>(traces.size());

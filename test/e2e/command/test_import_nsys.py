@@ -124,11 +124,19 @@ class Nsys(importing.Import):
         self.assertAlmostEqual(idle["framework"], 20 * 985_000, delta=20 * 30_000)
         self.assertAlmostEqual(idle["host_unknown"], 9 * 1_785_000 + 2 * 815_000, delta=29 * 30_000)
 
-    def test_a_call_long_before_the_operators_leaves_them_told(self):
-        run = self.imported(nsys_made.operators(self.folder / "a.sqlite", allocates_at=1_000), source="nsys")
+    def test_calls_long_before_the_operators_leave_them_told(self):
+        """Of CUDA, and of MPI behind that."""
+        file = nsys_made.operators(self.folder / "a.sqlite", allocates_at=1_000)
+        base = sqlite3.connect(file)
+        base.execute("INSERT INTO MPI_P2P_EVENTS (start, end, globalTid) VALUES (2000000, 3000000, ?)",
+                     (nsys_made.global_pid(7) | 8,))
+        base.commit()
+        base.close()
+        run = self.imported(file, source="nsys")
         idle = dict(self.rows(self.IDLE, run))
         self.assertNotIn("callback", idle)
-        self.assertAlmostEqual(idle["host_unknown"], 9_800_000, delta=30_000)  # between the two
+        self.assertAlmostEqual(idle["host_unknown"], 8_800_000, delta=30_000)  # between the three
+        self.assertAlmostEqual(idle["python"], 29 * 800_000, delta=29 * 30_000)
         self.assertAlmostEqual(idle["framework"], 29 * 985_000, delta=29 * 30_000)
 
     def test_calls_of_mpi_are_what_the_host_did(self):

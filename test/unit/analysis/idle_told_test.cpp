@@ -60,6 +60,7 @@ TEST_CASE("on the way to the next operator for long, the host does something els
 TEST_CASE("where the framework is known to tell nothing, it is not known", "[idle][idle_told]") {
     Scene scene;
     scene.line().add_untold(30 * kUs);
+    scene.line().add_untold(400 * kUs);  // a call of MPI was in between
     scene.launch(10, 14).call(What::dispatching, 1500, 2000).launch(4000, 4004);
     CHECK(scene.gap_before(20, 4005, 4000, 4004).pieces() == Pieces{is(Cause::host_unknown, 20, 1505),
                                                                     is(Cause::framework, 1505, 2005),

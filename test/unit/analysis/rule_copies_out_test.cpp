@@ -56,9 +56,21 @@ TEST_CASE("copies from the device that nothing hides come on with their time", "
     const Finding found = in_each_step(2 * kMs).look("copies_out").value();
     CHECK(found.gain.high_ns == Approx(2 * kMs));
     CHECK(found.gain.low_ns == Approx(0.6 * kMs));
-    CHECK(found.title == "10.0 MB from the device in a step, 2.00 ms in which nothing else runs on the GPU");
+    CHECK(found.title ==
+          "copies from the device take 2.00 ms of a step, in which nothing else runs on the GPU");
     CHECK_FALSE(found.in_some_steps);
-    CHECK_FALSE(in_each_step(2 * kMs, 4).says("copies_out"));  // a loss, for which the host waits
+}
+
+TEST_CASE("small copies from the device, and those outside of steps, are not what takes the time",
+          "[rule][copies_out]") {
+    RunRows losses = in_each_step(2 * kMs, 4);  // for which the host waits
+    CHECK_FALSE(losses.look("copies_out").has_value());
+    add_copies(losses, 1'000'000'000, 40 * kMs, 1);  // the model, at the end
+    losses.change("UPDATE copy_stat SET steps = 0 WHERE steps = 1");
+    CHECK_FALSE(losses.look("copies_out").has_value());
+    add_copies(losses, 10'000'000, 2 * kMs, kSteps);  // as much again in large ones
+    losses.change("DELETE FROM copy_stat WHERE steps = 0");
+    CHECK(losses.look("copies_out")->gain.high_ns == Approx(1 * kMs));
 }
 
 TEST_CASE("a checkpoint is in the steps that have it", "[rule][copies_out]") {
@@ -79,6 +91,7 @@ TEST_CASE("what comes back in each step beside others is not counted twice", "[r
     CHECK_FALSE(beside_others(in_each_step(2 * kMs)).look("copies_out").has_value());
     const Finding found = beside_others(in_one_step(kMs)).look("copies_out").value();
     CHECK(found.gain.high_ns == Approx(40 * kMs / 20.0));
+    CHECK(found.title.find("of a step more than is usual") != std::string::npos);
 }
 
 }  // namespace rule_copies_out_test
