@@ -93,13 +93,20 @@ class Packages(cli.Case):
                               env={**os.environ, "PATH": "/usr/bin:/bin", **variables})
         self.assertEqual(done.stdout, f"1 {VERSION}\n")
 
-    def test_a_debian_package_runs_where_it_is_unpacked(self):
+    def test_a_debian_package_and_what_debuggers_read(self):
         if shutil.which("dpkg-deb") is None:
             self.skipTest(optional.lacks("dpkg"))
-        file, root = self.made("deb"), self.folder / "root"
+        file, root, debug = self.made("deb"), self.folder / "root", self.folder / "debug"
+        say("dpkg-deb", "-x", file, root)
+        say("dpkg-deb", "-x", file.with_name(file.name.replace("_", "-dbgsym_", 1)), debug)
+        with self.subTest("it runs where it is unpacked"):
+            self.check_a_debian_package(file, root)
+        with self.subTest("what debuggers read is a package of its own"):
+            self.check_what_debuggers_read(root, debug)
+
+    def check_a_debian_package(self, file, root):
         self.assertEqual(file.name, f"gpushim_{VERSION}_{say('dpkg', '--print-architecture').strip()}.deb")
         self.assertEqual(say("dpkg-deb", "-f", file, "Depends"), "libc6 (>= 2.28)\n")
-        say("dpkg-deb", "-x", file, root)
         self.traces_with(root / "usr/bin/gpushim")
         self.reads_with(sys.executable, PYTHONPATH=str(root / "usr/lib/python3/dist-packages"),
                         PATH=f"{root}/usr/bin:/bin")
@@ -113,12 +120,7 @@ class Packages(cli.Case):
         owners = {line.split()[1] for line in say("dpkg-deb", "-c", file).splitlines()}
         self.assertEqual(owners, {"root/root"})
 
-    def test_what_debuggers_read_is_a_debian_package_of_its_own(self):
-        if shutil.which("dpkg-deb") is None:
-            self.skipTest(optional.lacks("dpkg"))
-        file, root, debug = self.made("deb"), self.folder / "root", self.folder / "debug"
-        say("dpkg-deb", "-x", file, root)
-        say("dpkg-deb", "-x", file.with_name(file.name.replace("_", "-dbgsym_", 1)), debug)
+    def check_what_debuggers_read(self, root, debug):
         self.assertEqual(list(root.rglob("*.debug")), [])
         for path in ("usr/bin/gpushim", "usr/lib/libgpushim.so"):
             build = re.search(r"Build ID: (..)(\S+)", say("readelf", "-n", root / path))
