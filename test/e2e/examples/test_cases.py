@@ -9,6 +9,7 @@ import unittest
 
 import box
 import browser
+import fits
 import optional
 import page_reader
 
@@ -44,6 +45,7 @@ class Cases(unittest.TestCase):
             cost = gallery.record(name, folder, fixed)
             report = json.loads(gallery.report(name, folder, "--json"))
             self.assertEqual(report_schema.complaints(report), [])
+            fits.check(self, box.run([box.PROGRAM, "report", folder], sim=False).stdout)
             page = pathlib.Path(folder, "page.html")
             gallery.report(name, folder, "--html", page)
             return report, cost, page.read_text(encoding="utf-8")

@@ -1,56 +1,20 @@
-"""A report is as long and as wide as people read at once, from whatever source and of however many ranks: at
-most 45 lines, 60 where there is something to do or to mistrust, and 110 columns."""
-import sys
-
-import box
+"""A report is as long and as wide as people read at once, from whatever source and of however many ranks. Of
+the cases of the gallery test_cases.py checks it, where they are recorded."""
 import cli
+import fits
 import kineto_made
 import made_traces
 import nsys_made
 import trained
 import xplane_made
 
-sys.path.insert(0, str(box.ROOT / "examples" / "cases"))
-import gallery  # noqa: E402
-
-MOST, MOST_WITH_TROUBLE, WIDEST = 45, 60, 110
-WIDEST_TABLE = 120  # of GPUs of one process whose shares are ranges
 LONG = ("implicit_convolve_sgemm_of_some_length_{}", "sm80_xmma_gemm_f32f32_f32f32_of_length_{}__5x_cublas",
         "bn_bw_1C11_kernel_of_a_new_kind_{}<float>")
-SIMULATED = "SIMULATED: these are not GPU times"
 
 
 class Fits(cli.Case):
     def check(self, source):
-        text = self.gpushim("report", source, expect=None).stdout
-        lines = text.splitlines()
-        self.assertTrue(lines and lines[0].startswith("VERDICT"), text)
-        evidence = [line for line in lines if line.startswith("EVIDENCE")]
-        is_troubled = any(line.startswith(" 1 ") for line in lines) or evidence not in ([], [
-            f"EVIDENCE {SIMULATED}"])
-        self.assertLessEqual(len(lines), MOST_WITH_TROUBLE if is_troubled else MOST, text)
-        for line in lines:
-            is_of_gpus = line.startswith(("GPU  ", "  process ", "  rank "))
-            self.assertLessEqual(len(line), WIDEST_TABLE if is_of_gpus else WIDEST, line)
-        return lines
-
-    def check_cases(self, nth):
-        for name in gallery.names()[nth::4]:
-            with self.subTest(name):
-                gallery.record(name, self.folder / name)
-                self.check(self.folder / name)
-
-    def test_cases_of_the_gallery_1(self):
-        self.check_cases(0)
-
-    def test_cases_of_the_gallery_2(self):
-        self.check_cases(1)
-
-    def test_cases_of_the_gallery_3(self):
-        self.check_cases(2)
-
-    def test_cases_of_the_gallery_4(self):
-        self.check_cases(3)
+        return fits.check(self, self.gpushim("report", source, expect=None).stdout)
 
     def test_ranks_of_the_box(self):
         for ranks, knobs in ((1, {}), (2, {}), (8, {}), (8, {"GPUSIM_SLOW": "2:1.4"})):
