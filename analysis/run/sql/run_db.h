@@ -20,7 +20,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 15;
+constexpr int kRunSchema = 16;
 
 class RunDb {
   public:
