@@ -12,10 +12,8 @@ namespace {
 
 constexpr size_t kFewest = 5;       // collectives; fewer may end together by chance
 constexpr double kNearlyAll = 0.9;  // of them: another group's in between may take one's place
-// A collective ends on all its ranks within some microseconds. Groups that a step keeps in step end tens of
-// microseconds apart.
-constexpr int64_t kTogetherNs = 10'000;
-constexpr int64_t kTogetherShare = 100;  // or a hundredth of the shortest of them
+constexpr int64_t kTogetherNs = 50'000;
+constexpr int64_t kTogetherShare = 20;  // or a twentieth of the shortest of them
 
 bool are_all_ranks(const std::vector<const TraceFacts*>& traces) {
     const auto count = static_cast<int64_t>(traces.size());
@@ -28,12 +26,20 @@ bool are_all_ranks(const std::vector<const TraceFacts*>& traces) {
     return count > 1 && ranks.size() == traces.size();
 }
 
-// By trace its calls that tell no communicator; none: some trace has none.
+// Each communicator has a stream of its own: on several there are several groups, which a step may keep in
+// step.
+bool are_of_one_stream(const CommSeat& seat) {
+    return std::all_of(seat.calls.begin(), seat.calls.end(),
+                       [&](const CommCall& call) { return call.lane == seat.calls.front().lane; });
+}
+
+// By trace its calls that tell no communicator; none: some trace has none, or several groups.
 std::vector<CommSeat*> untold_seats(const std::vector<const TraceFacts*>& traces, SeatsByName& seats) {
     std::vector<CommSeat*> untold;
     for (const TraceFacts* facts : traces) {
         const auto found = seats.find({"", facts->rank_id});
-        if (found == seats.end() || found->second.size() != 1) return {};
+        if (found == seats.end() || found->second.size() != 1 || !are_of_one_stream(found->second.front()))
+            return {};
         untold.push_back(&found->second.front());
     }
     return untold;

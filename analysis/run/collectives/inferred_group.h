@@ -1,6 +1,8 @@
 // Which ranks a collective is of, where no trace says so: profiles of PyTorch before 2.2 do not. Where every
 // rank of the job is here, all launched the same collectives in the same order, and these end together on all
-// of them, again and again, they are of all ranks: who waits for others cannot end before them.
+// of them, again and again, they are of all ranks: who waits for others cannot end before them. Not if they
+// are on several streams, for each communicator has one of its own: groups that are alike end together, too,
+// where a step keeps them in step.
 //
 //   rank 0   [████████]      [██]    [██████]      ends: the same time apart in each, by whatever clocks
 //   rank 1       [████]   [█████]  [████████]

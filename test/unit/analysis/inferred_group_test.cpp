@@ -67,6 +67,13 @@ TEST_CASE("nothing is inferred where that is not sure", "[run_collectives]") {
     CHECK(groups([](Ranks& ranks) { ranks[1].trace.rank = 0; }) == "0");
     CHECK(groups([](Ranks& ranks) { ranks[1].run("UPDATE collective SET bytes = 8192 WHERE seq = 1"); }) ==
           "0");
+    // Of two groups, each with a stream of its own, which a step keeps in step.
+    CHECK(groups([](Ranks& ranks) {
+              for (const int rank : {0, 1})
+                  ranks[rank].run(
+                      "UPDATE collective SET stream_id = 1 WHERE enter_ns > (SELECT avg(enter_ns) FROM "
+                      "collective)");
+          }) == "0");
     // Of two groups that work alike and not together: each ends when its own ranks do.
     Ranks apart(2, -1);
     call(apart, [](int at) { return at % 3 * kMs / 2; });
