@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "../../step/median_shift.h"
 #include "../sql/inferred_group_name.h"
 
 namespace gpushim::analysis {
@@ -78,12 +79,6 @@ std::vector<int64_t> ends_of(const Row& row, size_t at, int64_t& together_ns) {
     return later;
 }
 
-int64_t median_of(std::vector<int64_t> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 bool end_together(const Row& row) {
     std::vector<std::vector<int64_t>> later(row.seats.size());  // by rank
     std::vector<int64_t> together;
@@ -97,7 +92,7 @@ bool end_together(const Row& row) {
     }
     if (together.size() < kFewest) return false;
     return std::all_of(later.begin(), later.end(), [&](const std::vector<int64_t>& of_rank) {
-        const int64_t usual_ns = median_of(of_rank);
+        const auto usual_ns = static_cast<int64_t>(median_of(of_rank));
         size_t near = 0;
         for (size_t i = 0; i < of_rank.size(); ++i)
             near += std::abs(of_rank[i] - usual_ns) <= together[i] ? 1 : 0;

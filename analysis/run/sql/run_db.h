@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <exception>
 #include <filesystem>
 #include <initializer_list>
 #include <mutex>
@@ -60,6 +61,12 @@ class RunDb {
 class ManyRows {
   public:
     ManyRows(RunDb& run, const char* table) : run_(run), table_(table) {}
+    // Rows that nobody ended would be missing in the run, and nothing would say so.
+    ~ManyRows() {
+        if (!rows_.empty() && std::uncaught_exceptions() == 0) std::terminate();
+    }
+    ManyRows(const ManyRows&) = delete;
+    ManyRows& operator=(const ManyRows&) = delete;
 
     void add(std::initializer_list<Value> row) {
         columns_ = row.size();
@@ -67,8 +74,12 @@ class ManyRows {
         if (rows_.size() >= kAtOnce * columns_) end();
     }
     void end() {
-        if (!rows_.empty()) run_.add_some(table_, columns_, rows_);
-        rows_.clear();
+        if (rows_.empty()) return;
+        std::vector<Value> rows;
+        rows.swap(rows_);  // those that are refused are told of: they are not forgotten
+        run_.add_some(table_, columns_, rows);
+        rows.clear();
+        rows_.swap(rows);  // its memory
     }
 
   private:

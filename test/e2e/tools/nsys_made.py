@@ -85,6 +85,14 @@ class Export:
             self.base.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
                               tuple(row.values()))
 
+    def launch(self, at, number, kernel):
+        """Of process 7, thread 8: 10 us, and from 5 us later on the kernel for 200 us."""
+        self.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at, end=at + 10_000, globalTid=global_pid(7) | 8,
+                 correlationId=number, nameId=self.text("cudaLaunchKernel_v7000"), returnValue=0)
+        self.add("CUPTI_ACTIVITY_KIND_KERNEL", start=at + 15_000, end=at + 215_000, deviceId=0, contextId=1,
+                 streamId=7, correlationId=number, globalPid=global_pid(7), demangledName=self.text(kernel),
+                 shortName=self.text(kernel))
+
     def close(self):
         self.base.commit()
         self.base.close()
@@ -97,11 +105,7 @@ def waits(path):
     tid, other, process = global_pid(7) | 8, global_pid(7) | 9, global_pid(7)
     for i in range(30):
         at, what = 10_000_000 + i * 2_000_000, ("poll", "pthread_cond_wait", "work")[i % 3]
-        export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at, end=at + 10_000, globalTid=tid,
-                   correlationId=i + 1, nameId=export.text("cudaLaunchKernel_v7000"), returnValue=0)
-        export.add("CUPTI_ACTIVITY_KIND_KERNEL", start=at + 15_000, end=at + 215_000, deviceId=0, contextId=1,
-                   streamId=7, correlationId=i + 1, globalPid=process, demangledName=export.text("gemm"),
-                   shortName=export.text("gemm"))
+        export.launch(at, i + 1, "gemm")
         if what != "work":
             export.add("OSRT_API", start=at + 500_000, end=at + 1_500_000, globalTid=tid,
                        nameId=export.text(what))
@@ -216,11 +220,7 @@ def messages(path):
     tid, other, process = global_pid(7) | 8, global_pid(7) | 9, global_pid(7)
     for i in range(30):
         at = 10_000_000 + i * 2_000_000
-        export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at, end=at + 10_000, globalTid=tid,
-                   correlationId=i + 1, nameId=export.text("cudaLaunchKernel_v7000"), returnValue=0)
-        export.add("CUPTI_ACTIVITY_KIND_KERNEL", start=at + 15_000, end=at + 215_000, deviceId=0, contextId=1,
-                   streamId=7, correlationId=i + 1, globalPid=process, demangledName=export.text("stencil"),
-                   shortName=export.text("stencil"))
+        export.launch(at, i + 1, "stencil")
         export.add("MPI_P2P_EVENTS", start=at + 300_000, end=at + 1_300_000, globalTid=tid,
                    textId=export.text("MPI_Recv"), size=4096)
         if i % 2:
@@ -243,11 +243,7 @@ def operators(path, until=30, allocates_at=None):
                    globalTid=tid, correlationId=100, nameId=export.text("cudaMalloc_v3020"), returnValue=0)
     for i in range(30):
         at = 10_000_000 + i * 2_000_000
-        export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at, end=at + 10_000, globalTid=tid,
-                   correlationId=i + 1, nameId=export.text("cudaLaunchKernel_v7000"), returnValue=0)
-        export.add("CUPTI_ACTIVITY_KIND_KERNEL", start=at + 15_000, end=at + 215_000, deviceId=0, contextId=1,
-                   streamId=7, correlationId=i + 1, globalPid=process, demangledName=export.text("gemm"),
-                   shortName=export.text("gemm"))
+        export.launch(at, i + 1, "gemm")
         if i < until:
             export.add("NVTX_EVENTS", start=at - 200_000, end=at + 1_000_000, eventType=PUSH_POP,
                        text=f"aten::mm, seq = {i + 3}, op_id = {i}", globalTid=tid)

@@ -31,4 +31,22 @@ inline RunRows but_for_one(const char* usual, const char* once,
     return run;
 }
 
+// Waits of the host in every step, after it had read a number or not.
+inline RunRows& add_waits(RunRows& run, bool reads) {
+    run.add("sync_stat", {{"rank_id", 0},
+                          {"api", "cuStreamSynchronize"},
+                          {"target_kind", "stream"},
+                          {"calls", RunRows::kSteps},
+                          {"in_steps", RunRows::kSteps},
+                          {"steps", RunRows::kSteps}});
+    if (reads)
+        run.add("transfer_pattern", {{"gpu_id", 0},
+                                     {"pattern", "small_d2h_sync"},
+                                     {"count", RunRows::kSteps},
+                                     {"bytes", 4 * RunRows::kSteps},
+                                     {"ns", kMs},
+                                     {"steps", RunRows::kSteps}});
+    return run;
+}
+
 }  // namespace made

@@ -13,24 +13,6 @@ int64_t of_step(double share) { return static_cast<int64_t>(share * static_cast<
 
 RunRows idle_share(const char* cause, double share) { return idle_run(cause, of_step(share)); }
 
-// Waits of the host in every step, after it had read a number or not.
-RunRows& add_waits(RunRows& run, bool reads) {
-    run.add("sync_stat", {{"rank_id", 0},
-                          {"api", "cuStreamSynchronize"},
-                          {"target_kind", "stream"},
-                          {"calls", RunRows::kSteps},
-                          {"in_steps", RunRows::kSteps},
-                          {"steps", RunRows::kSteps}});
-    if (reads)
-        run.add("transfer_pattern", {{"gpu_id", 0},
-                                     {"pattern", "small_d2h_sync"},
-                                     {"count", RunRows::kSteps},
-                                     {"bytes", 4 * RunRows::kSteps},
-                                     {"ns", kMs},
-                                     {"steps", RunRows::kSteps}});
-    return run;
-}
-
 void add_contention(RunRows& run, const char* cause, int64_t ns) {
     for (int64_t step = 0; step < RunRows::kSteps; ++step)
         run.add("cpu_contention", {{"gpu_id", 0}, {"step", step}, {"cause", cause}, {"ns", ns}});
@@ -139,45 +121,6 @@ TEST_CASE("a run without steps is told to do nothing every n-th step", "[rule][r
     CHECK(without.find("perf shows") != std::string::npos);
 }
 
-TEST_CASE("a program without a framework that reads nothing is not told of metrics", "[rule][rule_one_gpu]") {
-    RunRows waits = idle_share("sync", 0.2);
-    add_waits(waits, false);
-    const Finding found = waits.look("sync_every_step").value();
-    REQUIRE(found.heading != nullptr);
-    CHECK(std::string(found.heading->change) == "launching on without waiting");
-    CHECK(found.try_it.find("metrics") == std::string::npos);
-    RunRows reads = idle_share("sync", 0.2);
-    add_waits(reads, true);
-    CHECK(reads.look("sync_every_step").value().heading == nullptr);
-    // Where no step was timed a gain is of a second, and nobody knows how often that is.
-    CHECK(reads.look("sync_every_step")->title.find("a wait for it in every step") != std::string::npos);
-    reads.change(
-        "UPDATE gpu_step SET step = -1 WHERE step = 0; DELETE FROM gpu_step WHERE step > 0;"
-        " UPDATE gap SET step = -1 WHERE step = 0; UPDATE activity SET step = -1 WHERE step = 0");
-    CHECK(reads.look("sync_every_step")->title.find("a wait for it again and again") != std::string::npos);
-}
-
-TEST_CASE("a run without steps waits again and again if it does so often", "[rule][rule_one_gpu]") {
-    const auto found = [](bool reads, const char* change) {
-        RunRows run;  // of 100 slices
-        run.rank(0, "none").steps(0, {.ran = {{kCompute, 14 * kMs}}, .idle = {{"sync", 6 * kMs}}}, 100);
-        add_waits(run, reads);
-        run.add("launch_stat", {{"gpu_id", int64_t{0}}, {"stream_id", int64_t{1}}, {"count", int64_t{1000}}});
-        run.change("UPDATE sync_stat SET in_steps = 0, calls = 400; UPDATE transfer_pattern SET count = 400");
-        run.change(change);
-        return run.look("sync_every_step");
-    };
-    const Finding reads = found(true, "").value();
-    CHECK(std::string(reads.heading->title) == "Waiting for the GPU again and again");
-    CHECK(reads.title.find("to the host and a wait for it again and again") != std::string::npos);
-    CHECK(reads.try_it.find("100 steps") == std::string::npos);
-    CHECK(found(false, "").value().title.find("the host waits for the GPU again") != std::string::npos);
-    CHECK_FALSE(found(false, "UPDATE sync_stat SET calls = 19"));
-    CHECK_FALSE(found(false, "UPDATE launch_stat SET count = 5000"));
-    // Two looks among many other waits are not what it waits for.
-    CHECK(found(true, "UPDATE transfer_pattern SET count = 2")->title.find("copy") == std::string::npos);
-}
-
 TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gpu]") {
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_cpu", share); }));
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_wait", share); }));
@@ -247,44 +190,6 @@ TEST_CASE("a rank without steps makes no step longer", "[rule][rule_one_gpu]") {
     run.steps(0, {.ran = {{kCompute, 20 * kMs}}});
     run.steps(1, {.idle = {{"host_blocked", 100 * kMs}}}, 4);
     CHECK(run.said() == "");
-}
-
-TEST_CASE("what the host does after reading a number is the reading's", "[rule][rule_one_gpu]") {
-    RunRows run = idle_run("host_cpu", 2 * kMs);
-    run.change("UPDATE gap SET drained_by_sync_ns = ns");
-    add_waits(run, true);
-    CHECK(run.said() == "sync_every_step");
-    CHECK(run.look("sync_every_step")->title.find("a copy of 4 B") != std::string::npos);
-    CHECK(run.look("sync_every_step")->gain.high_ns == Approx(2 * kMs));
-    RunRows other = idle_run("host_cpu", 2 * kMs);  // waits, but reads nothing
-    other.change("UPDATE gap SET drained_by_sync_ns = ns");
-    add_waits(other, false);
-    CHECK(other.said() == "step_gap");
-}
-
-TEST_CASE("of a loss scale that is dynamic its own rule tells, of no other reading", "[rule][rule_one_gpu]") {
-    const auto said = [](const char* kernel, bool reads) {
-        RunRows run = idle_run("sync", 2 * kMs);
-        add_waits(run, reads).add("kernel", {{"gpu_id", 0}, {"name", kernel}});
-        return run.said();
-    };
-    CHECK(said("void amp_update_scale_cuda_kernel(float*, int*, float const*)", true) ==
-          "dynamic_loss_scale");
-    CHECK(said("multi_tensor_apply_kernel<_amp_foreach_non_finite_check_and_unscale_cuda_>", true) ==
-          "dynamic_loss_scale");
-    CHECK(said("rescale", true) == "sync_every_step");
-    CHECK(said("amp_update_scale_cuda_kernel", false) == "sync_every_step");  // it asks on the GPU
-    CHECK(is_ramped("dynamic_loss_scale", [](double share) {
-        RunRows run = idle_share("sync", share);
-        add_waits(run, true).add("kernel", {{"gpu_id", 0}, {"name", "amp_update_scale"}});
-        return run;
-    }));
-}
-
-TEST_CASE("waits in few steps are not said", "[rule][rule_one_gpu]") {
-    RunRows run = idle_run("sync", 2 * kMs);
-    add_waits(run, false).change("UPDATE sync_stat SET in_steps = 5");
-    CHECK_FALSE(run.says("sync_every_step"));
 }
 
 TEST_CASE("loading code after warm-up is told from allocating", "[rule][rule_one_gpu]") {
