@@ -93,6 +93,9 @@ class Cutter {
         leave_out_start_up(pieces_);
         return with_halves_joined(pieces_, period_.typical.signature);
     }
+    double share_near() const {
+        return static_cast<double>(near_) / static_cast<double>(std::max<int64_t>(1, running_.launches));
+    }
 
   private:
     // What the anchor begins before the first real step (weights are copied to the device, too) holds little
@@ -151,6 +154,7 @@ class Cutter {
         const Tally piece = running_ - begun_.running;
         const bool is_like = is_like_step(piece);
         if (pieces_.empty() && !is_like) return;
+        if (is_near(piece, period_.typical)) near_ += piece.launches;
         pieces_.push_back({begun_.at_ns, end_ns, piece.signature, has_cue(piece, period_.merge_by),
                            piece.loads > 0, is_like, is_as_long(piece), piece.launches, trains(piece)});
     }
@@ -163,6 +167,7 @@ class Cutter {
     int64_t last_ns_ = 0;
     std::vector<Place> starts_;  // where the first step may begin
     std::vector<Piece> pieces_;
+    int64_t near_ = 0;  // launches of those that hold nearly what the typical one does
 };
 
 int64_t median(std::vector<int64_t>& values) {
@@ -236,10 +241,11 @@ std::vector<Piece> merge(const std::vector<Piece>& pieces, size_t micro_steps) {
 
 }  // namespace
 
-std::vector<Step> cut_at_anchor(const TokenSource& source, const Period& period) {
+Cut cut_at_anchor(const TokenSource& source, const Period& period) {
     Cutter cutter(period);
     source([&](const Token& token) { cutter.add(token); });
-    std::vector<Step> steps;
+    Cut cut;
+    std::vector<Step>& steps = cut.steps;
     for (const Piece& piece : merge(cutter.take(), static_cast<size_t>(period.micro_steps))) {
         const auto number = static_cast<int64_t>(steps.size());
         steps.push_back({piece.begin_ns, piece.end_ns, number, piece.signature, {}});
@@ -247,7 +253,8 @@ std::vector<Step> cut_at_anchor(const TokenSource& source, const Period& period)
         steps.back().is_left_out = period.updates_tell && !piece.trains;
         if (steps.back().is_left_out) steps.back().why_left_out = kTrainsNothing;
     }
-    return steps;
+    cut.share_near = cutter.share_near();
+    return cut;
 }
 
 void sign(const TokenSource& source, std::vector<Step>& steps) {

@@ -12,7 +12,11 @@
 
 namespace gpushim::analysis {
 
-std::vector<Step> cut_at_anchor(const TokenSource& source, const Period& period);
+struct Cut {
+    std::vector<Step> steps;
+    double share_near = 0;  // of the launches: in pieces that are nearly the period's typical one
+};
+Cut cut_at_anchor(const TokenSource& source, const Period& period);
 
 // Fills in what each step holds; they are by begin and do not overlap.
 void sign(const TokenSource& source, std::vector<Step>& steps);

@@ -13,13 +13,56 @@ namespace {
 constexpr std::string_view kOutside = "outside the profiler's range";
 constexpr double kMoment = 0.01;  // of a step
 
-Steps detect(const TokenSource& source, const TokenSource& beginning) {
+struct Look {
+    Period period;
+    bool is_at_all = false;  // of what there is
+};
+
+Look look_at(const Beginning& beginning) {
+    int64_t tokens = 0;
+    const TokenSource counted = [&](const std::function<void(const Token&)>& take) {
+        tokens = 0;
+        beginning.tokens([&](const Token& token) {
+            ++tokens;
+            take(token);
+        });
+    };
+    Period period = find_period(counted);
+    return {std::move(period), tokens < beginning.most};
+}
+
+// A longer look at the run would show the same again.
+bool tells_all(const Period& period, const Cut& cut) {
+    constexpr double kManySteps = 50, kNearlyWhole = 0.98;
+    return period.steps >= kManySteps && period.from_ns == INT64_MIN && cut.share_near >= kNearlyWhole;
+}
+
+struct Detected {
+    Period period;
+    Cut cut;
+};
+
+Detected find_and_cut(const TokenSource& source, std::span<const Beginning> beginnings) {
+    for (;; beginnings = beginnings.subspan(1)) {
+        const Look look = look_at(beginnings.front());
+        const Period& period = look.period;
+        const bool is_last = look.is_at_all || beginnings.size() == 1;
+        if (!period.is_found) {
+            if (is_last) return {period, {}};
+            continue;
+        }
+        Cut cut = cut_at_anchor(within(source, period.from_ns, INT64_MAX), period);
+        if (is_last || tells_all(period, cut)) return {period, std::move(cut)};
+    }
+}
+
+Steps detect(const TokenSource& source, std::span<const Beginning> beginnings) {
     Steps result;
-    const Period period = find_period(beginning);
+    auto [period, cut] = find_and_cut(source, beginnings);
     result.why = period.why;
     result.confidence = period.confidence;
     if (!period.is_found) return result;
-    result.steps = cut_at_anchor(within(source, period.from_ns, INT64_MAX), period);
+    result.steps = std::move(cut.steps);
     if (!result.steps.empty()) {
         result.steps.back().is_left_out = true;
         result.steps.back().why_left_out = kNoEnd;
@@ -150,8 +193,8 @@ bool has_no_end(const Step& step) { return step.is_left_out && step.why_left_out
 
 bool trains_nothing(const Step& step) { return step.is_left_out && step.why_left_out == kTrainsNothing; }
 
-Steps find_steps(const TokenSource& source, const TokenSource& beginning, const Marks& marks) {
-    const Steps detected = detect(source, beginning);
+Steps find_steps(const TokenSource& source, std::span<const Beginning> beginnings, const Marks& marks) {
+    const Steps detected = detect(source, beginnings);
     const bool has_marks =
         !marks.explicit_steps.empty() || !marks.ranges.empty() || marks.profiler.size() > 1;
     Steps result = has_marks ? from_marks(source, marks) : detected;

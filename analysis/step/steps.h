@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,11 +78,18 @@ struct Steps {
 // Those that do not count: outside of the one range that a profiler was on, not recorded, warm-up.
 void leave_out(Steps& found, const Marks& marks);
 
-// Without tokens marks alone make the steps, and their signatures are 0. What repeats is looked for in
-// `beginning`, which is the whole source or its first part.
-Steps find_steps(const TokenSource& source, const TokenSource& beginning, const Marks& marks);
+struct Beginning {
+    TokenSource tokens;
+    int64_t most;  // so many
+};
+
+// Without tokens marks alone make the steps, and their signatures are 0. What repeats is looked for in the
+// first of `beginnings`, and in the next only if that does not tell, or if what it tells is not what nearly
+// all of the run is.
+Steps find_steps(const TokenSource& source, std::span<const Beginning> beginnings, const Marks& marks);
 inline Steps find_steps(const TokenSource& source, const Marks& marks) {
-    return find_steps(source, source, marks);
+    const Beginning whole = {source, INT64_MAX};
+    return find_steps(source, {&whole, 1}, marks);
 }
 
 }  // namespace gpushim::analysis

@@ -48,6 +48,7 @@ using TokenSource = std::function<void(const std::function<void(const Token&)>&)
 
 // Of a source those from one time up to another.
 inline TokenSource within(const TokenSource& source, int64_t from_ns, int64_t until_ns) {
+    if (from_ns == INT64_MIN && until_ns == INT64_MAX) return source;
     return [&source, from_ns, until_ns](const std::function<void(const Token&)>& take) {
         source([&](const Token& token) {
             if (token.at_ns >= from_ns && token.at_ns < until_ns) take(token);

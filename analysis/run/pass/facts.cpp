@@ -17,7 +17,8 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr int64_t kMostSlices = 100;
-constexpr int64_t kBeginning = 4'000'000;  // tokens in which the period of a long run is looked for
+// Tokens in which the period of a long run is looked for: first in a few, in more where these do not tell.
+constexpr int64_t kFirstLook = 400'000, kLongestLook = 4'000'000;
 constexpr int64_t kSlotNs = 10'000'000'000;
 
 void read_gpus(TraceFacts& facts, int64_t& next_gpu_id) {
@@ -256,7 +257,9 @@ void find_steps(TraceFacts& facts) {
     survey_latencies(facts);
     const Marks marks = marks_of(*facts.trace, facts.options.step_marker);
     Surveyed tokens(tokens_of(facts));
-    facts.found = find_steps(tokens.source(), tokens_of(facts, kBeginning), marks);
+    const auto beginning = [&](int64_t most) { return Beginning{tokens_of(facts, most), most}; };
+    const Beginning beginnings[] = {beginning(kFirstLook), beginning(kLongestLook)};
+    facts.found = find_steps(tokens.source(), beginnings, marks);
     correct_steps_of_profile(facts);
     see_whether_it_serves(facts, tokens.survey(), marks);
     facts.steps = facts.found.steps;

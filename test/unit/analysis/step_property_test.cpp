@@ -33,9 +33,9 @@ struct Program {
     }
     void kernel(int64_t hash) { launch({hash, 0, 0, TokenKind::kernel}); }
 
-    TokenSource source() const {
-        return [this](const std::function<void(const Token&)>& take) {
-            for (const Token& token : tokens) take(token);
+    TokenSource source(size_t most = SIZE_MAX) const {
+        return [this, most](const std::function<void(const Token&)>& take) {
+            for (size_t i = 0; i < std::min(most, tokens.size()); ++i) take(tokens[i]);
         };
     }
 };
@@ -91,8 +91,9 @@ void train(Program& run, const Shape& shape, int64_t step) {
     if (run.one_in(4)) run.now_ns += run.up_to(20'000);  // the loader was late
 }
 
-Shape made(Program& run) {
-    const Shape shape = random_shape(run);
+Shape made(Program& run, int64_t times_as_many_steps = 1) {
+    Shape shape = random_shape(run);
+    shape.steps *= times_as_many_steps;
     for (int64_t i = 0; i < run.up_to(20); ++i) run.kernel(1000 + i);
     for (int64_t step = 0; step < shape.steps; ++step) {
         run.begins.push_back(run.now_ns);
@@ -157,6 +158,36 @@ TEST_CASE("random training programs: their steps exactly, or none", "[step]") {
     CHECK(one_way.exactly >= one_way.programs * 90 / 100);
     CHECK(several_ways.programs > 0);
     CHECK(several_ways.exactly >= several_ways.programs * 60 / 100);
+}
+
+// A fifth of a long run, and all of it where that is not enough: what is found is the same.
+TEST_CASE("a first look at a long run tells what all of it does", "[step]") {
+    int at_first_look = 0, evaluated_later = 0;
+    for (uint64_t seed = 1; seed <= repeats(100, 30); ++seed) {
+        Program run(seed);
+        const Shape shape = made(run, 10);
+        const bool ends_with_others = seed % 3 == 0;
+        for (int i = 0; ends_with_others && i < 40; ++i) {
+            forward(run, shape);
+            for (int64_t k = 0; k < 20 + shape.layers * shape.kernels; ++k) run.kernel(700 + k % 7);
+        }
+        const auto all = static_cast<int64_t>(run.tokens.size());
+        const Beginning looks[] = {{run.source(run.tokens.size() / 5), all / 5}, {run.source(), all + 1}};
+        const Steps found = find_steps(run.source(), looks, {}), whole = find_steps(run.source(), {});
+        INFO("seed " << seed << ": " << in_words(shape) << found.anchor << " " << found.why);
+        CHECK(found.source == whole.source);
+        if (shape.has_input || shape.has_sync)  // else a step may begin at any operation that it has once
+            CHECK(begins(found) == begins(whole));
+        else
+            CHECK(found.steps.size() == whole.steps.size());
+        CHECK(found.micro_steps == whole.micro_steps);
+        CHECK(found.why == whole.why);
+        const bool is_by_first_look = found.confidence < whole.confidence;
+        at_first_look += is_by_first_look;
+        evaluated_later += ends_with_others && !is_by_first_look;
+    }
+    CHECK(at_first_look >= repeats(100, 30) / 4);
+    CHECK(evaluated_later > 0);
 }
 
 TEST_CASE("tokens in no order are refused", "[step]") {

@@ -196,7 +196,7 @@ TEST_CASE("kernels that are tried before the loop are no steps, however many the
     std::vector<int64_t> truth;
     for (int i = 0; i < 100; ++i) truth.push_back(run.play(work + "s"));
     std::vector<int64_t> begun;
-    for (const Step& step : cut_at_anchor(run.source(), from_wait_to_wait(run, work)))
+    for (const Step& step : cut_at_anchor(run.source(), from_wait_to_wait(run, work)).steps)
         begun.push_back(step.begin_ns);
     CHECK(begun == truth);
 }
@@ -211,7 +211,7 @@ TEST_CASE("two stretches that together hold what a step holds are one", "[step]"
         if (i == 20) truth.push_back(run.play("abdes"));
     }
     std::vector<int64_t> begun;
-    const std::vector<Step> steps = cut_at_anchor(run.source(), from_wait_to_wait(run, work));
+    const std::vector<Step> steps = cut_at_anchor(run.source(), from_wait_to_wait(run, work)).steps;
     for (const Step& step : steps) begun.push_back(step.begin_ns);
     CHECK(begun == truth);
     CHECK(std::count_if(steps.begin(), steps.end(), trains_nothing) == 1);
