@@ -71,14 +71,24 @@ void Bounds::operation(const Call& call) {
         over_by_legacy_rules(call.lane, call.enter_ns, by);
         queue.timed_exit_ns = call.exit_ns;
         queue.timed_end_low_ns = call.times.end_low_ns;
-        sink_({device_id, {call.times.start_low_ns, call.times.end_high_ns}, Say::timed, 1, call.enter_ns});
+        sink_({device_id,
+               {call.times.start_low_ns, call.times.end_high_ns},
+               Say::timed,
+               1,
+               call.enter_ns,
+               static_cast<size_t>(call.lane)});
         return;
     }
     const int64_t from_ns = earliest_start_ns(queue, call);
     if (call.completes) {
         over(call.lane, call.enter_ns, over_by_host(call));
         over_by_legacy_rules(call.lane, call.enter_ns, over_by_host(call));
-        sink_({device_id, {from_ns, call.exit_ns}, over_by_host(call).say, 1, call.enter_ns});
+        sink_({device_id,
+               {from_ns, call.exit_ns},
+               over_by_host(call).say,
+               1,
+               call.enter_ns,
+               static_cast<size_t>(call.lane)});
         return;
     }
     queue.entries.push_back({from_ns, call.enter_ns, call.exit_ns, kNoLane, 0});
@@ -131,7 +141,8 @@ void Bounds::over(int32_t lane, int64_t before_ns, Over by) {
            {from_ns, by.at_ns},
            by.say,
            operations,
-           operations == kAnyNumber ? INT64_MAX : last_enter_ns});
+           operations == kAnyNumber ? INT64_MAX : last_enter_ns,
+           static_cast<size_t>(lane)});
     if (last_enter_ns != INT64_MIN) over_by_legacy_rules(lane, last_enter_ns, by);
 }
 

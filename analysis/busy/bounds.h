@@ -44,6 +44,7 @@ class Bounds {
         Say say;
         int64_t operations;  // so many, or kAnyNumber
         int64_t entered_ns;  // when the last of them was launched
+        size_t stream = 0;   // its lane
     };
     static constexpr int64_t kAnyNumber = INT64_MAX;
     using Sink = std::function<void(const MayBeBusy&)>;

@@ -129,7 +129,7 @@ class Pass {
     }
 
     void may_be_busy(const MayBeBusy& said) {
-        whole_[said.device_id].add(said.span);
+        whole_[said.device_id].add(said.span, said.stream);
         for (TimedSpan& open : spans_) open.may_be_busy(said);
         if (lasts_into_a_piece(said))
             recent_.add(said, now_ns_, [](const MayBeBusy& old) { return end_of(old); });

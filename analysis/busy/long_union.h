@@ -18,8 +18,8 @@ namespace gpushim::analysis {
 
 class LongUnion {
   public:
-    void add(Interval span) {
-        spans_.add(span);
+    void add(Interval span, size_t stream = 0) {
+        spans_.add(span, stream);
         ++added_;
     }
     bool is_long() const { return added_ >= most_; }

@@ -73,7 +73,7 @@ void TimedSpan::use(std::vector<Call> memory) {
 
 void TimedSpan::may_be_busy(const MayBeBusy& said) {
     DeviceState& device = devices_[said.device_id];
-    device.may_be_busy.add(said.span);
+    device.may_be_busy.add(said.span, said.stream);
     if (said.say != Bounds::Say::timed && said.span.start_ns < host_.end_ns) {
         const bool is_early = said.entered_ns < host_.start_ns;
         (is_early ? device.early : device.late).add(said.span);
@@ -210,9 +210,10 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
         if (i >= before_) ++result.operations;
         if (!call.timed) continue;
         if (i >= before_ && call.chain == 0) ++(call.times.queued ? result.queued : result.unqueued);
-        likely.add({call.times.start_ns, call.times.end_ns});
-        certain.add({call.times.start_high_ns, call.times.end_low_ns});
-        if (call.chain != 0) chains.add({call.times.start_ns, call.times.end_ns});
+        const auto stream = static_cast<size_t>(call.lane);
+        likely.add({call.times.start_ns, call.times.end_ns}, stream);
+        certain.add({call.times.start_high_ns, call.times.end_low_ns}, stream);
+        if (call.chain != 0) chains.add({call.times.start_ns, call.times.end_ns}, stream);
     }
     DeviceState& device = devices_[window.device_id];
     const Bounds::Open open = bounds_.open(window.device_id, span.end_ns, host_.start_ns);

@@ -1,7 +1,6 @@
 #include "interval.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace gpushim::analysis {
@@ -31,10 +30,18 @@ Intervals unite(std::vector<Interval> any) {
 }
 
 Intervals unite(const Intervals& a, const Intervals& b) {
-    std::vector<Interval> both;
+    Intervals both;
     both.reserve(a.size() + b.size());
-    std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both), is_before);
-    return united(std::move(both));
+    auto of_a = a.begin(), of_b = b.begin();
+    while (of_a != a.end() || of_b != b.end()) {
+        const bool is_of_a = of_b == b.end() || (of_a != a.end() && of_a->start_ns <= of_b->start_ns);
+        const Interval& next = is_of_a ? *of_a++ : *of_b++;
+        if (!both.empty() && next.start_ns <= both.back().end_ns)
+            both.back().end_ns = std::max(both.back().end_ns, next.end_ns);
+        else
+            both.push_back(next);
+    }
+    return both;
 }
 
 Intervals intersect(const Intervals& a, const Intervals& b) {
@@ -77,55 +84,20 @@ int64_t length_ns(const Intervals& intervals) {
     return sum_ns;
 }
 
-void GrowingUnion::add(Interval span) {
-    constexpr size_t kNear = 32;  // spans that one is looked for among, from the last one on
-    if (span.end_ns <= span.start_ns) return;
-    if (spans_.empty() || span.start_ns > spans_.back().end_ns) return spans_.push_back(span);
-    if (span.start_ns >= spans_.back().start_ns) {
-        spans_.back().end_ns = std::max(spans_.back().end_ns, span.end_ns);
-        return;
-    }
-    const size_t first = spans_.size() > kNear ? spans_.size() - kNear : 0;
-    if (first != 0 && is_before(span, spans_[first - 1])) return add_late(span);
-    size_t at = place_of(span, first);
-    if (at != 0 && span.start_ns <= spans_[at - 1].end_ns) {
-        --at;
-        spans_[at].end_ns = std::max(spans_[at].end_ns, span.end_ns);
-    } else {
-        spans_.insert(spans_.begin() + static_cast<std::ptrdiff_t>(at), span);
-    }
-    last_put_ = at;
-    size_t after = at + 1;
-    for (; after < spans_.size() && spans_[after].start_ns <= spans_[at].end_ns; ++after)
-        spans_[at].end_ns = std::max(spans_[at].end_ns, spans_[after].end_ns);
-    if (after != at + 1)
-        spans_.erase(spans_.begin() + static_cast<std::ptrdiff_t>(at + 1),
-                     spans_.begin() + static_cast<std::ptrdiff_t>(after));
-}
-
-// Behind those that begin no later. Of several streams that are apart, each goes on where it was.
-size_t GrowingUnion::place_of(Interval span, size_t first) const {
-    const size_t next = last_put_ + 1;
-    const bool goes_on = last_put_ >= first && next < spans_.size() && !is_before(span, spans_[last_put_]) &&
-                         is_before(span, spans_[next]);
-    if (goes_on) return next;
-    const auto near = spans_.begin() + static_cast<std::ptrdiff_t>(first);
-    return static_cast<size_t>(std::upper_bound(near, spans_.end(), span, is_before) - spans_.begin());
-}
-
 void GrowingUnion::add_late(Interval span) {
     late_.push_back(span);
-    if (late_.size() >= spans_.size() + 4096) shrink();
-}
-
-void GrowingUnion::shrink() {
-    spans_ = unite(spans_, unite(std::move(late_)));
-    late_ = {};
+    if (late_.size() >= shrunk_.size() + 4096) shrunk_ = unite(shrunk_, unite(std::exchange(late_, {})));
 }
 
 Intervals GrowingUnion::take() {
-    if (!late_.empty()) shrink();
-    return std::exchange(spans_, {});
+    std::vector<Intervals> parts = std::exchange(streams_, {});
+    parts.push_back(std::exchange(shrunk_, {}));
+    parts.push_back(unite(std::exchange(late_, {})));
+    for (size_t apart = 1; apart < parts.size(); apart *= 2)
+        for (size_t i = 0; i + apart < parts.size(); i += 2 * apart)
+            if (!parts[i + apart].empty())
+                parts[i] = parts[i].empty() ? std::move(parts[i + apart]) : unite(parts[i], parts[i + apart]);
+    return std::move(parts.front());
 }
 
 }  // namespace gpushim::analysis

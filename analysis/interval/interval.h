@@ -8,6 +8,7 @@
 // give such, in linear time. Pure; any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -31,20 +32,29 @@ Intervals clip(const Intervals& intervals, Interval within);
 Intervals gaps(const Intervals& intervals, Interval within);  // the rest of `within`
 int64_t length_ns(const Intervals& intervals);
 
-// The union of spans that come in any order and are too many to keep: their memory is that of the union.
-// Quick where they come nearly by start.
+// The union of spans that come in any order and are too many to keep: their memory is that of each stream's
+// union. Quick where each stream's come by start; whoever knows no streams gives them all to one.
 class GrowingUnion {
   public:
-    void add(Interval span);
-    Intervals take();  // and begins anew
+    void add(Interval span, size_t stream = 0) {
+        if (span.end_ns <= span.start_ns) return;
+        if (stream >= streams_.size()) streams_.resize(stream + 1);
+        Intervals& spans = streams_[stream];
+        if (spans.empty() || span.start_ns > spans.back().end_ns) {
+            spans.push_back(span);
+        } else if (span.start_ns >= spans.back().start_ns) {
+            spans.back().end_ns = std::max(spans.back().end_ns, span.end_ns);
+        } else {
+            add_late(span);
+        }
+    }
+    Intervals take();  // and begins with none
 
   private:
-    size_t place_of(Interval span, size_t first) const;
     void add_late(Interval span);
-    void shrink();
-    Intervals spans_;             // united
-    size_t last_put_ = 0;         // of those that came late by a few, the last one
-    std::vector<Interval> late_;  // those that started long before the last ones
+    std::vector<Intervals> streams_;  // each united
+    Intervals late_;                  // those that started before the last of their stream …
+    Intervals shrunk_;                // … the older ones united
 };
 
 }  // namespace gpushim::analysis
