@@ -25,10 +25,12 @@ std::string in_words_of(const Ecosystem& program, std::string text) {
         {"CUDA graph", "HIP graph"},
         {"PYTORCH_NO_CUDA_", "PYTORCH_NO_HIP_"},
         {"PYTORCH_CUDA_", "PYTORCH_HIP_"},
+        // Older ones warn that there are none.
+        {"expandable_segments:True", "expandable_segments:True (from PyTorch 2.11 and ROCm 7 on)"},
     };
     if (!program.hip) return text;
     for (const auto& [cuda, hip] : kOthers)
-        for (size_t at = text.find(cuda); at != std::string::npos; at = text.find(cuda, at))
+        for (size_t at = text.find(cuda); at != std::string::npos; at = text.find(cuda, at + hip.size()))
             text.replace(at, cuda.size(), hip);
     for (size_t at = text.find(kCall); at != std::string::npos; at = text.find(kCall, at + 1))
         if (is_capital(text, at + kCall.size())) text.replace(at, kCall.size(), "hip");

@@ -99,6 +99,8 @@ TEST_CASE("on AMD's GPUs graphs and calls of the runtime are HIP's", "[advice]")
     CHECK(in_words_of({}, "a CUDA graph") == "a CUDA graph");
     const std::string keep = "PYTORCH_NO_CUDA_MEMORY_CACHING, PYTORCH_CUDA_ALLOC_CONF";
     CHECK(in_words_of({.hip = true}, keep) == "PYTORCH_NO_HIP_MEMORY_CACHING, PYTORCH_HIP_ALLOC_CONF");
+    CHECK(in_words_of({.hip = true}, "set expandable_segments:True, or not") ==
+          "set expandable_segments:True (from PyTorch 2.11 and ROCm 7 on), or not");
     CHECK(in_words_of({}, keep) == keep);
 }
 
