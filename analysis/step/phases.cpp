@@ -236,6 +236,30 @@ std::span<const Token> tokens_of(Interval round, std::span<const Token> tokens) 
     return {from(round.start_ns), from(round.end_ns)};
 }
 
+// A profiler's own ranges name the forward of a module and the step of an optimizer, and gradients come from
+// a thread that has none: what computes some behind a forward is backward, as far as the next range of these.
+void add_backward(Interval step, std::span<const Token> tokens, std::vector<Phase>& phases) {
+    std::vector<int64_t> begins_ns = {step.end_ns};
+    for (const Phase& phase : phases) {
+        if (phase.kind == PhaseKind::backward) return;
+        if (phase.kind == PhaseKind::forward || phase.kind == PhaseKind::optimizer)
+            begins_ns.push_back(phase.span.start_ns);
+    }
+    std::sort(begins_ns.begin(), begins_ns.end());
+    std::vector<Phase> backward;
+    for (const Phase& forward : phases) {
+        if (forward.kind != PhaseKind::forward) continue;
+        const int64_t from_ns = forward.span.end_ns;
+        const Interval behind = {from_ns, *std::lower_bound(begins_ns.begin(), begins_ns.end(), from_ns)};
+        std::optional<Interval> span;
+        for (const Token& token : tokens_of(behind, tokens))
+            if (token.purpose.trains)
+                span = {span ? span->start_ns : token.at_ns, std::min(behind.end_ns, token.until_ns)};
+        if (span) backward.push_back({PhaseKind::backward, *span, kByName});
+    }
+    phases.insert(phases.end(), backward.begin(), backward.end());
+}
+
 std::vector<Phase> of_rounds(Interval step, std::span<const Token> tokens, std::optional<int64_t> backward_ns,
                              StepBegins begins) {
     std::vector<Phase> phases;
@@ -259,7 +283,10 @@ std::string_view in_words(PhaseKind kind) {
 std::vector<Phase> phases_of(Interval step, std::span<const Token> tokens, std::span<const PhaseRange> ranges,
                              std::optional<int64_t> backward_ns, StepBegins begins) {
     std::vector<Phase> phases = from_ranges(step, ranges);
-    if (phases.empty()) phases = of_rounds(step, tokens, backward_ns, begins);
+    if (phases.empty())
+        phases = of_rounds(step, tokens, backward_ns, begins);
+    else
+        add_backward(step, tokens, phases);
     std::stable_sort(phases.begin(), phases.end(),
                      [](const Phase& a, const Phase& b) { return a.span.start_ns < b.span.start_ns; });
     return phases;
