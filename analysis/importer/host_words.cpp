@@ -1,5 +1,8 @@
 #include "host_words.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace gpushim::analysis {
 
 namespace {
@@ -58,6 +61,13 @@ std::optional<HostInside> inside_of(std::string_view name) {
     for (const HostWord& word : kHostWords)
         if (name.starts_with(word.begins) && name.ends_with(word.ends)) return word.inside;
     return {};
+}
+
+bool is_mark(std::string_view name) {
+    return name.starts_with("ProfilerStep#") ||
+           std::any_of(std::begin(kHostWords), std::end(kHostWords), [&](const HostWord& word) {
+               return word.begins.ends_with('#') && name.starts_with(word.begins);
+           });
 }
 
 std::string_view framework_of(std::string_view name) {

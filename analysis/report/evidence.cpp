@@ -105,12 +105,14 @@ void doubt_steps(const ReportSource& source, Wrongs& wrongs) {
                                        figure_text("%.2f", *steps.confidence) + " sure"});
 }
 
-// A profile is short: what repeats in it may be a layer. Our own traces are of whole runs.
+// A profile is short: what repeats in it may be a layer. Our own traces are of whole runs, and a server's
+// iterations are told by what its host reads.
 void doubt_parts(const ReportSource& source, Wrongs& wrongs) {
     if (source.text("sources").value_or("gpushim") == "gpushim") return;
     Query found = source.run.prepare(
         "SELECT 1 FROM rank r WHERE r.steps_source = 'detected' AND NOT EXISTS (SELECT 1 FROM phase p"
-        " WHERE p.rank_id = r.rank_id AND p.name = 'optimizer' AND p.confidence > 0.8)");
+        " WHERE p.rank_id = r.rank_id AND p.name = 'optimizer' AND p.confidence > 0.8) AND NOT EXISTS"
+        " (SELECT 1 FROM program g WHERE g.rank_id = r.rank_id AND g.kind = 'serving')");
     if (found.step())
         wrongs.push_back({Grade::fair,
                           "steps are what repeats, and nothing marks them: each may be a part "

@@ -236,28 +236,20 @@ std::span<const Token> tokens_of(Interval round, std::span<const Token> tokens) 
     return {from(round.start_ns), from(round.end_ns)};
 }
 
-// A profiler's own ranges name the forward of a module and the step of an optimizer, and gradients come from
-// a thread that has none: what computes some behind a forward is backward, as far as the next range of these.
-void add_backward(Interval step, std::span<const Token> tokens, std::vector<Phase>& phases) {
-    std::vector<int64_t> begins_ns = {step.end_ns};
-    for (const Phase& phase : phases) {
-        if (phase.kind == PhaseKind::backward) return;
-        if (phase.kind == PhaseKind::forward || phase.kind == PhaseKind::optimizer)
-            begins_ns.push_back(phase.span.start_ns);
+// Ranges may name some phases only, as a profiler's own do (a loader, an optimizer): what tokens tell of the
+// others is the rest of the step. Communication lies over all of them, and a batch that was loaded in a range
+// is copied behind it.
+std::vector<Phase> beside(const Phase& phase, std::span<const Phase> named) {
+    Intervals taken;
+    for (const Phase& range : named) {
+        if (range.kind == phase.kind && phase.kind != PhaseKind::input) return {};
+        if (range.kind != PhaseKind::communication) taken.push_back(range.span);
     }
-    std::sort(begins_ns.begin(), begins_ns.end());
-    std::vector<Phase> backward;
-    for (const Phase& forward : phases) {
-        if (forward.kind != PhaseKind::forward) continue;
-        const int64_t from_ns = forward.span.end_ns;
-        const Interval behind = {from_ns, *std::lower_bound(begins_ns.begin(), begins_ns.end(), from_ns)};
-        std::optional<Interval> span;
-        for (const Token& token : tokens_of(behind, tokens))
-            if (token.purpose.trains)
-                span = {span ? span->start_ns : token.at_ns, std::min(behind.end_ns, token.until_ns)};
-        if (span) backward.push_back({PhaseKind::backward, *span, kByName});
-    }
-    phases.insert(phases.end(), backward.begin(), backward.end());
+    if (phase.kind == PhaseKind::communication) return {phase};
+    std::vector<Phase> rest;
+    for (const Interval& span : subtract({phase.span}, unite(std::move(taken))))
+        rest.push_back({phase.kind, span, phase.confidence});
+    return rest;
 }
 
 std::vector<Phase> of_rounds(Interval step, std::span<const Token> tokens, std::optional<int64_t> backward_ns,
@@ -283,10 +275,9 @@ std::string_view in_words(PhaseKind kind) {
 std::vector<Phase> phases_of(Interval step, std::span<const Token> tokens, std::span<const PhaseRange> ranges,
                              std::optional<int64_t> backward_ns, StepBegins begins) {
     std::vector<Phase> phases = from_ranges(step, ranges);
-    if (phases.empty())
-        phases = of_rounds(step, tokens, backward_ns, begins);
-    else
-        add_backward(step, tokens, phases);
+    const std::vector<Phase> named = phases;
+    for (const Phase& phase : of_rounds(step, tokens, backward_ns, begins))
+        for (const Phase& rest : beside(phase, named)) phases.push_back(rest);
     std::stable_sort(phases.begin(), phases.end(),
                      [](const Phase& a, const Phase& b) { return a.span.start_ns < b.span.start_ns; });
     return phases;

@@ -1,5 +1,7 @@
 #include "kineto_names.h"
 
+#include "../host_words.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -82,9 +84,8 @@ std::optional<KinetoKind> kineto_kind(std::string_view category, std::string_vie
     for (const Category& known : kCategories) {
         if (known.name != category) continue;
         if (known.kind == KinetoKind::memory && name != "[memory]") return {};
-        // Old traces have steps among the operators.
-        const bool is_step = known.kind == KinetoKind::cpu_op && name.starts_with("ProfilerStep#");
-        return is_step ? KinetoKind::annotation : known.kind;
+        // Old traces have marks among the operators.
+        return known.kind == KinetoKind::cpu_op && is_mark(name) ? KinetoKind::annotation : known.kind;
     }
     return {};
 }

@@ -25,6 +25,36 @@ class Steps(importing.Import):
         self.assertIn("STEP 1.00 ms", said)
         self.assertNotIn(may_be, said)
 
+    def test_a_servers_iterations_are_told_by_what_its_host_reads(self):
+        said = self.repeating("paged_attention_v2_kernel")
+        self.assertIn("it serves", said)
+        self.assertNotIn("nothing marks them", said)
+
+    def test_phases_that_ranges_do_not_name_lie_beside_them(self):
+        """loader | h forward | gradients on another thread | optimizer, whose kernels have no names: as new
+        files tell, and as old ones do, among operators."""
+        for category in ("user_annotation", "Operator"):
+            trace = kineto_made.Trace()
+            for number, at in enumerate(range(0, 6_000_000, 1_000_000)):
+                trace.step(number, at, 1_000_000)
+                for name, begin, length in (("enumerate(DataLoader)#_Iter.__next__", 10_000, 90_000),
+                                            ("Optimizer.zero_grad#SGD.zero_grad", 300_000, 20_000),
+                                            ("Optimizer.step#SGD.step", 600_000, 100_000)):
+                    trace.add(category, name, at + begin, length, kineto_made.PID, kineto_made.TID)
+                trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 120_000, 30_000, 7,
+                                trace.call("cudaMemcpyAsync", at + 110_000, 4000), bytes=4096)
+                trace.kernel("implicit_convolve_sgemm", at + 200_000, at + 210_000, 80_000)
+                trace.kernel("dgrad_engine", at + 400_000, at + 410_000, 150_000)
+                trace.events[-2]["tid"] = 99
+                trace.kernel("vectorized_elementwise_kernel<4>", at + 620_000, at + 630_000, 40_000)
+            run = self.imported(trace.write(self.folder / f"{category}.json.gz"))
+            with self.subTest(category):
+                self.assertEqual(
+                    self.rows("SELECT name, sum(device_ns), min(confidence) FROM phase WHERE step = 2 "
+                              "GROUP BY name ORDER BY min(begin_ns)", run),
+                    [("input", 30_000, 0.8), ("forward", 80_000, 0.9), ("backward", 150_000, 0.9),
+                     ("optimizer", 40_000, 1.0)])
+
     def graph(self, trace, launch, starts, length, correlation):
         """One launch of a graph, at `launch`, whose kernels run at `starts`."""
         trace.call("cudaGraphLaunch", launch, 3_000, correlation)

@@ -182,26 +182,32 @@ TEST_CASE("ranges win, clipped to the step", "[step]") {
     run.play("hffcbcoo");
     const PhaseRange ranges[] = {
         {{-50, 20}, input}, {{20, 60}, forward}, {{60, 90}, backward}, {{90, 99}, input}};
-    CHECK(phases_of({0, 80}, run.tokens, ranges) ==
-          std::vector<Phase>{{input, {0, 20}, 1.0}, {forward, {20, 60}, 1.0}, {backward, {60, 80}, 1.0}});
+    CHECK(phases_of({0, 80}, run.tokens, ranges) == std::vector<Phase>{{input, {0, 20}, 1.0},
+                                                                       {forward, {20, 60}, 1.0},
+                                                                       {communication, {30, 60}, 0.8},
+                                                                       {backward, {60, 80}, 1.0}});
 }
 
-//  h |f f| x B B x | h |f f| x B B |o o|     ranges: f and o; gradients have a thread of their own
-TEST_CASE("where ranges name forward, gradients behind it are backward", "[step]") {
+//  h |f f| x B B | h |f f| x B B |o o|     ranges: f and o; gradients have a thread of their own
+TEST_CASE("what ranges do not name lies beside what they name", "[step]") {
     MadeRun run;
     run.gradients_thread = 1;
-    run.play("hffxBBxhffxBBoo");
-    const PhaseRange ranges[] = {{{10, 30}, forward}, {{80, 100}, forward}, {{130, 150}, optimizer}};
-    for (Token& token : run.tokens) token.until_ns = token.at_ns + 2;
-    CHECK(phases_of({0, run.now_ns}, run.tokens, ranges) == std::vector<Phase>{{forward, {10, 30}, 1.0},
-                                                                               {backward, {40, 52}, 0.9},
-                                                                               {forward, {80, 100}, 1.0},
-                                                                               {backward, {110, 122}, 0.9},
-                                                                               {optimizer, {130, 150}, 1.0}});
-    // Of an evaluation there is none, nor where a range has it.
-    CHECK(phases_of({60, 110}, run.tokens, ranges) == std::vector<Phase>{{forward, {80, 100}, 1.0}});
-    const PhaseRange named[] = {{{10, 30}, forward}, {{50, 60}, backward}};
-    CHECK(phases_of({0, 70}, run.tokens, named).size() == 2);
+    run.play("hffxBBhffxBBoo");
+    const PhaseRange ranges[] = {{{10, 30}, forward}, {{70, 90}, forward}, {{120, 140}, optimizer}};
+    CHECK(phases_of({0, run.now_ns}, run.tokens, ranges, 40) ==
+          std::vector<Phase>{{input, {0, 10}, 0.8},
+                             {forward, {10, 30}, 1.0},
+                             {backward, {40, 60}, 0.9},
+                             {input, {60, 70}, 0.8},
+                             {forward, {70, 90}, 1.0},
+                             {backward, {100, 120}, 0.9},
+                             {optimizer, {120, 140}, 1.0}});
+    // A batch that was loaded in a range is copied behind it.
+    const PhaseRange loader[] = {{{-20, 5}, input}};
+    CHECK(phases_of({0, 60}, run.tokens, loader, 40) == std::vector<Phase>{{input, {0, 5}, 1.0},
+                                                                           {input, {5, 10}, 0.8},
+                                                                           {forward, {10, 40}, 0.9},
+                                                                           {backward, {40, 60}, 0.9}});
 }
 
 }  // namespace step_phases_test
