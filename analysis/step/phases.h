@@ -12,8 +12,8 @@
 // device. A phase is over when the host has submitted the last of its operations: a wait for the next batch
 // is none of the optimizer's. Where a step has several batches, or trains several models, one after the
 // other, each has its phases. A step that was found, not marked, may begin anywhere: without input in front
-// what computes behind the optimizer is the next step's forward. What tokens tell of phases that ranges do not
-// name lies beside those. Pure.
+// what computes behind the optimizer is the next step's forward. What tokens tell of phases that ranges do
+// not name lies beside those. Pure.
 //
 //   found    b b c b b c o o f f f f
 //   phases   |b          |opt|f      |
