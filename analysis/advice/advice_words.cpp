@@ -25,6 +25,7 @@ std::string in_words_of(const Ecosystem& program, std::string text) {
         {"CUDA graph", "HIP graph"},
         {"PYTORCH_NO_CUDA_", "PYTORCH_NO_HIP_"},
         {"PYTORCH_CUDA_", "PYTORCH_HIP_"},
+        {"nccl-tests", "rccl-tests"},
         // Older ones warn that there are none.
         {"expandable_segments:True", "expandable_segments:True (from PyTorch 2.11 and ROCm 7 on)"},
     };

@@ -29,6 +29,25 @@ std::string parts_text(const Exposed& exposed) {
            duration_text(exposed.wait_ns);
 }
 
+// What large messages move in all of their time, waits included: links carry at least that. Empty: it is not
+// told how large they are, or for how many ranks.
+std::string rate_in_brackets(const Situation& run) {
+    constexpr int64_t kLargeBytes = 1 << 20;
+    Query calls = run.ask(
+        "SELECT op, ranks, sum(1.0 * whole_bytes), sum(1.0 * own_ns) FROM collective_instance"
+        " WHERE ranks > 1 AND own_ns > 0 AND whole_bytes >= ?1 AND op <> 'send' GROUP BY op, ranks");
+    calls.bind(1, kLargeBytes);
+    double bus_bytes = 0, ns = 0;
+    while (calls.step()) {
+        const auto op = operation_named(calls.text(0));
+        if (!op) continue;
+        bus_bytes += bus_factor(*op, calls.number(1)) * calls.real(2);
+        ns += calls.real(3);
+    }
+    if (bus_bytes <= 0) return "";
+    return " (large messages: " + rate_text(bus_bytes * 1e9 / ns) + " of bus, waits included)";
+}
+
 // No collective of it has a transfer of its own: it sends messages, of which at most all can be hidden; or
 // none was seen on all of their ranks, so what of that time is waiting is not known.
 std::optional<Finding> without_kinds(const Situation& run, const Exposed& exposed) {
@@ -37,7 +56,7 @@ std::optional<Finding> without_kinds(const Situation& run, const Exposed& expose
     const bool ranks_are_missing = is_unknown && unknown.number(1) != 0;
     Finding found;
     if (is_unknown)
-        found.title = who_text(run) + length_text(run, exposed.transfer_ns) +
+        found.title = who_text(run) + length_text(run, exposed.transfer_ns) + rate_in_brackets(run) +
                       "; how much of that is waiting for other ranks is not known, for " +
                       (ranks_are_missing ? "these are not in this run" : unknown.text(0));
     else

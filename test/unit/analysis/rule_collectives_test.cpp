@@ -279,6 +279,30 @@ TEST_CASE("of messages transfers and waits are told apart where both ends are kn
         std::string::npos);
 }
 
+// Of 4 ranks one: 16 MiB in 8 ms by an all-reduce is 1.5 times as much on the bus; small ones say nothing.
+TEST_CASE("where waits are not known, the rate with them is said", "[rule][rule_collectives]") {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kTransfer, 8 * kMs}, {kCompute, 12 * kMs}}});
+    const auto call = [&](int64_t instance, const char* op, int64_t bytes) {
+        run.add("collective_instance", {{"instance", instance},
+                                        {"rank_id", 0},
+                                        {"op", op},
+                                        {"ranks", 4},
+                                        {"parts", 1},
+                                        {"whole_bytes", bytes},
+                                        {"own_ns", 8 * kMs}});
+    };
+    const auto title = [&] { return run.look("exposed_communication").value().title; };
+    call(0, "allreduce", 4096);
+    call(1, "send", 16 << 20);
+    CHECK(title().find("of bus") == std::string::npos);
+    call(2, "allreduce", 16'000'000);
+    CHECK(
+        title() ==
+        "the GPU only communicates for 8.00 ms of a step (large messages: 3.00 GB/s of bus, waits included); "
+        "how much of that is waiting for other ranks is not known, for these are not in this run");
+}
+
 // The step is as long as one of them makes it, which may be another than has most transfers.
 TEST_CASE("of several GPUs' transfers those of one are not said to be of the GPU",
           "[rule][rule_collectives]") {
