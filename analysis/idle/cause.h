@@ -2,10 +2,12 @@
 // order in which they are asked: README.md. Pure; any thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <numeric>
 #include <string_view>
 
@@ -152,11 +154,32 @@ static_assert([] {
     return next == static_cast<size_t>(Cause::count);
 }());
 
+struct NamedCause {
+    std::string_view name;
+    Cause cause;
+};
+// By name: millions of rows of a run are told by it.
+inline constexpr auto kCausesByName = [] {
+    std::array<NamedCause, std::size(kCauses)> all{};
+    for (size_t i = 0; i < all.size(); ++i) all[i] = {kCauses[i].name, kCauses[i].cause};
+    std::sort(all.begin(), all.end(),
+              [](const NamedCause& a, const NamedCause& b) { return a.name < b.name; });
+    return all;
+}();
+inline constexpr auto kPlaceByName = [] {
+    std::array<uint8_t, std::size(kCauses)> places{};
+    for (size_t i = 0; i < places.size(); ++i)
+        places[static_cast<size_t>(kCausesByName[i].cause)] = static_cast<uint8_t>(i);
+    return places;
+}();
+constexpr uint8_t place_by_name(Cause cause) { return kPlaceByName[static_cast<size_t>(cause)]; }
+
 // A cause that is not known by that name cannot be told.
 constexpr Cause cause_named(std::string_view name) {
-    for (const CauseRow& row : kCauses)
-        if (name == row.name) return row.cause;
-    return Cause::unresolved;
+    const auto found =
+        std::lower_bound(kCausesByName.begin(), kCausesByName.end(), name,
+                         [](const NamedCause& known, std::string_view asked) { return known.name < asked; });
+    return found != kCausesByName.end() && found->name == name ? found->cause : Cause::unresolved;
 }
 
 // Of one that is not known: nothing.

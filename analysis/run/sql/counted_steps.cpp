@@ -272,7 +272,7 @@ bool CountedSteps::read_gaps(sqlite3* run, bool in_order) {
         const size_t begin = std::min(begins[i], end);
         const std::span<IdlePart> parts(idle_.data() + begin, end - begin);
         std::sort(parts.begin(), parts.end(), [](const IdlePart& a, const IdlePart& b) {
-            return std::string_view(name_of(a.cause)) < name_of(b.cause);
+            return place_by_name(a.cause) < place_by_name(b.cause);
         });
         rows_[i].idle = parts;
         end = begin;
