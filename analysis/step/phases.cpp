@@ -1,6 +1,7 @@
 #include "phases.h"
 
 #include <algorithm>
+#include <array>
 
 namespace gpushim::analysis {
 
@@ -239,18 +240,31 @@ std::span<const Token> tokens_of(Interval round, std::span<const Token> tokens) 
 // Ranges may name some phases only, as a profiler's own do (a loader, an optimizer): what tokens tell of the
 // others is the rest of the step. Communication lies over all of them, and a batch that was loaded in a range
 // is copied behind it.
-std::vector<Phase> beside(const Phase& phase, std::span<const Phase> named) {
-    Intervals taken;
-    for (const Phase& range : named) {
-        if (range.kind == phase.kind && phase.kind != PhaseKind::input) return {};
-        if (range.kind != PhaseKind::communication) taken.push_back(range.span);
+struct Named {
+    std::array<bool, kPhaseKinds> kinds{};
+    Intervals spans;
+
+    explicit Named(std::span<const Phase> ranges) {
+        for (const Phase& range : ranges) {
+            kinds[static_cast<size_t>(range.kind)] = true;
+            if (range.kind != PhaseKind::communication) spans.push_back(range.span);
+        }
+        spans = unite(std::move(spans));
     }
-    if (phase.kind == PhaseKind::communication) return {phase};
-    std::vector<Phase> rest;
-    for (const Interval& span : subtract({phase.span}, unite(std::move(taken))))
-        rest.push_back({phase.kind, span, phase.confidence});
-    return rest;
-}
+    std::vector<Phase> rest_of(const Phase& phase) const {
+        if (kinds[static_cast<size_t>(phase.kind)] && phase.kind != PhaseKind::input) return {};
+        if (phase.kind == PhaseKind::communication) return {phase};
+        const auto first = std::partition_point(spans.begin(), spans.end(), [&](const Interval& span) {
+            return span.end_ns <= phase.span.start_ns;
+        });
+        const auto last = std::partition_point(
+            first, spans.end(), [&](const Interval& span) { return span.start_ns < phase.span.end_ns; });
+        std::vector<Phase> rest;
+        for (const Interval& span : subtract({phase.span}, Intervals(first, last)))
+            rest.push_back({phase.kind, span, phase.confidence});
+        return rest;
+    }
+};
 
 std::vector<Phase> of_rounds(Interval step, std::span<const Token> tokens, std::optional<int64_t> backward_ns,
                              StepBegins begins) {
@@ -275,9 +289,9 @@ std::string_view in_words(PhaseKind kind) {
 std::vector<Phase> phases_of(Interval step, std::span<const Token> tokens, std::span<const PhaseRange> ranges,
                              std::optional<int64_t> backward_ns, StepBegins begins) {
     std::vector<Phase> phases = from_ranges(step, ranges);
-    const std::vector<Phase> named = phases;
+    const Named named(phases);
     for (const Phase& phase : of_rounds(step, tokens, backward_ns, begins))
-        for (const Phase& rest : beside(phase, named)) phases.push_back(rest);
+        for (const Phase& rest : named.rest_of(phase)) phases.push_back(rest);
     std::stable_sort(phases.begin(), phases.end(),
                      [](const Phase& a, const Phase& b) { return a.span.start_ns < b.span.start_ns; });
     return phases;

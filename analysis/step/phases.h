@@ -30,6 +30,7 @@
 namespace gpushim::analysis {
 
 enum class PhaseKind : uint8_t { input, forward, backward, communication, optimizer };
+constexpr size_t kPhaseKinds = 5;
 std::string_view in_words(PhaseKind kind);
 
 struct PhaseRange {

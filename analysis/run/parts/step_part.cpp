@@ -163,7 +163,7 @@ class StepPart : public PartByCall<StepPart> {
     // Ranges in ranges, and those of several threads, are one phase.
     void read_ranges() {
         if (!facts_.trace->base.has("v_range")) return;
-        std::array<std::vector<Interval>, 5> by_kind;
+        std::array<std::vector<Interval>, kPhaseKinds> by_kind;
         Query query = facts_.trace->base.prepare(
             "SELECT name, start_ns, end_ns FROM v_range WHERE end_ns IS NOT NULL AND name IS NOT NULL");
         while (query.step())
