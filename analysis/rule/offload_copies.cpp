@@ -31,10 +31,19 @@ double share_that_comes_again(const Situation& run) {
         .value_or(0);
 }
 
+// Copies within a GPU, and between GPUs, do not go over the bus.
+double share_over_bus(const Situation& run) {
+    return run
+        .real(
+            "SELECT sum(CASE WHEN kind IN ('h2d', 'd2h') THEN blocks_kernels_ns ELSE 0 END) * 1.0"
+            " / nullif(sum(blocks_kernels_ns), 0) FROM copy_stat")
+        .value_or(1);
+}
+
 std::optional<Finding> look(const Situation& run) {
     double exposed_ns = 0;
     for (const auto& [gpu, ns] : run.only_copies_ns()) exposed_ns = std::max(exposed_ns, ns);
-    exposed_ns *= share_that_comes_again(run);
+    exposed_ns *= share_that_comes_again(run) * share_over_bus(run);
     if (run.step_ns() <= 0 || exposed_ns < kMuch * run.step_ns()) return {};
     const double in = copied_bytes(run, "h2d"), out = copied_bytes(run, "d2h");
     const bool is_cache = out > kComesBack * in;

@@ -187,6 +187,27 @@ TEST_CASE("a model on its way to the GPU is not streamed from the host", "[rule]
     };
     CHECK(copying(20).says("offload_copies"));
     CHECK_FALSE(copying(1).says("offload_copies"));
+    // Tokens go in over the bus, and a cache is moved within the GPU.
+    const auto within = [&](const char* kind) {
+        RunRows run = copying(20);
+        run.change("UPDATE copy_stat SET bytes = 1024, blocks_kernels_ns = 1000");
+        run.add("copy_stat", {{"gpu_id", 0},
+                              {"stream_id", 7},
+                              {"kind", kind},
+                              {"source", "device"},
+                              {"target", "device"},
+                              {"blocking", 0},
+                              {"position", 0},
+                              {"bytes_each", 30},
+                              {"count", 40},
+                              {"bytes", int64_t{1} << 34},
+                              {"steps", 20},
+                              {"blocks_kernels_ns", 20 * 8 * kMs}});
+        return run;
+    };
+    CHECK_FALSE(within("d2d").says("offload_copies"));
+    CHECK_FALSE(within("p2p").says("offload_copies"));
+    CHECK(within("d2h").says("offload_copies"));
 }
 
 }  // namespace rule_serving_test
