@@ -78,8 +78,8 @@ constexpr Spans kSpans[] = {
     {"memset_stat", "SELECT 'memset' FROM memset_stat WHERE rowid = ?1"},
     {"kernel", "SELECT name FROM kernel WHERE rowid = ?1"},
     {"copy_stat",
-     "SELECT CASE kind WHEN 'h2d' THEN 'copy to the device' WHEN 'd2h' THEN 'copy to the host' END"
-     " FROM copy_stat WHERE rowid = ?1"},
+     "SELECT CASE kind WHEN 'h2d' THEN 'copy to the device' WHEN 'd2h' THEN 'copy to the host'"
+     " WHEN 'p2p' THEN 'copy between GPUs' END FROM copy_stat WHERE rowid = ?1"},
     {"transfer_pattern",
      "SELECT CASE pattern WHEN 'repeated_input' THEN 'copy to the device' ELSE 'copy to the host' END"
      " FROM transfer_pattern WHERE rowid = ?1"},

@@ -6,13 +6,14 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kToDevice = 1, kToHost = 2;  // copy: its direction
+constexpr int64_t kToDevice = 1, kToHost = 2, kToPeer = 4;  // copy: its direction
 
 // Where nothing better is recorded.
 const char* usual_name(const KeptCall& call) {
     if (call.is_collective) return "collective";
     if (call.kind == "copy" && call.direction == kToDevice) return "copy to the device";
     if (call.kind == "copy" && call.direction == kToHost) return "copy to the host";
+    if (call.kind == "copy" && call.direction == kToPeer) return "copy between GPUs";
     if (call.kind == "copy") return "copy";
     if (call.kind == "memset") return "memset";
     return call.kind == "graph" ? "graph" : "kernel";

@@ -53,7 +53,7 @@ double of_kind_ns(const Situation& run, const std::string& kind) {
 // They run beside each other, so what they cost together is what all copies do, less what the batch does.
 std::optional<Finding> look(const Situation& run) {
     const Work copies = copies_where(run, kBesidesTheBatch);
-    const Work all = copies_where(run, "c.kind <> 'p2p'");
+    const Work all = copies_where(run, "1");
     if (!copies_come_back(run)) return {};
     std::map<int64_t, Gain> less;
     double most_ns = 0;
