@@ -49,6 +49,8 @@ Cause cause_of_call(const HostPiece& piece, int32_t gpu) {
                                 Cause::alloc_or_load, Cause::graph_update, Cause::comm_host,
                                 Cause::launch_bound,  Cause::slow_call,    Cause::optimizer,
                                 Cause::framework,     Cause::sync};
+    const bool is_of_other = piece.gpu != kNoGpu && piece.gpu != gpu;
+    if (piece.what == What::sync && is_of_other) return Cause::sync_other_gpu;
     if (piece.what != What::launch) return kCalls[static_cast<size_t>(piece.what)];
     return piece.gpu == gpu ? Cause::launch_bound : Cause::launching_other_gpu;
 }

@@ -17,6 +17,7 @@ enum class Cause : uint8_t {
     // What the thread was in that launched what ran next.
     input_loading,
     sync,
+    sync_other_gpu,
     copy_staging,
     alloc_or_load,
     graph_update,
@@ -69,6 +70,9 @@ inline constexpr CauseRow kCauses[] = {
      "framework directly before the step's recurring input copy"},
     {Cause::sync, "sync", CauseGroup::sync, "the host waited for the GPU, or came back from that",
      "the launching thread waited for a stream, an event or a context, or came back from that"},
+    {Cause::sync_other_gpu, "sync_other_gpu", CauseGroup::sync, "the host waited for another GPU",
+     "the launching thread waited for a stream, an event or a context of another GPU, or came back from "
+     "that"},
     {Cause::copy_staging, "copy_staging", CauseGroup::copy, "a blocking or pageable copy",
      "the launching thread was in a pageable or blocking copy to a device"},
     {Cause::alloc_or_load, "alloc_or_load", CauseGroup::host, "allocating memory, or loading code",
@@ -196,6 +200,10 @@ class Causes {
         for (const std::string_view name : names) bits_ |= bit(cause_named(name));
     }
     constexpr bool has(Cause cause) const { return (bits_ & bit(cause)) != 0; }
+    friend constexpr Causes operator|(Causes some, Causes others) {
+        some.bits_ |= others.bits_;
+        return some;
+    }
 
   private:
     static constexpr uint64_t bit(Cause cause) { return uint64_t{1} << static_cast<uint32_t>(cause); }

@@ -65,7 +65,7 @@ constexpr int64_t kSlowNs = 2'000'000;
 struct HostCall {
     What what;  // not what a gap row says
     int64_t from_ns, until_ns;
-    int32_t gpu = kNoGpu;  // of a launch
+    int32_t gpu = kNoGpu;  // of a launch or a sync
 };
 
 struct HostGap {  // a row of host_gap

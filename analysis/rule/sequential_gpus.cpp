@@ -13,23 +13,13 @@ namespace gpushim::analysis::rule_sequential_gpus {
 
 namespace {
 
-constexpr double kSequential = 0.8;  // of what could run at the same time, does not
-
-std::optional<double> median_index(const Situation& run) {
-    return run.real(
-        "SELECT min(x) FROM (SELECT sequential_index AS x, row_number() OVER (ORDER BY sequential_index) AS "
-        "n,"
-        " count(*) OVER () AS all_of_them FROM across WHERE sequential_index IS NOT NULL)"
-        " WHERE 2 * n >= all_of_them");
-}
-
 // A pipeline of k stages and m micro-batches is (m + k - 1) / m times as long as its longest stage.
 double in_pipeline(double longest_ns, double stages, double micro_batches) {
     return longest_ns * (micro_batches + stages - 1) / micro_batches;
 }
 
 std::optional<Finding> look(const Situation& run) {
-    const auto index = median_index(run);
+    const auto index = sequential_index(run);
     const std::vector<TimedGpu> all = timed_gpus(run);
     if (!index || *index < kSequential || all.size() < 2) return {};
     double sum_ns = 0, longest_ns = 0;

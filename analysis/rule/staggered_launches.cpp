@@ -59,7 +59,8 @@ std::optional<Finding> look(const Situation& run) {
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const auto step = late.by_step.find({gpu.gpu_id, gpu.step});
         if (step == late.by_step.end()) return Gain{};
-        const double high_ns = std::min(step->second, idle_ns(gpu));
+        // While the host waits for another GPU, a thread for each would wait as well.
+        const double high_ns = std::min(step->second, idle_ns(gpu) - gpu.idle_ns({"sync_other_gpu"}));
         return Gain{low_share * high_ns, high_ns};
     });
     found.confidence = 0.7;

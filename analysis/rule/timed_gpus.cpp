@@ -21,4 +21,12 @@ TimedGpu timed_gpu(const Situation& run, int64_t gpu_id) {
     return {gpu_id, 0, 0, 0, 0};
 }
 
+std::optional<double> sequential_index(const Situation& run) {
+    return run.real(
+        "SELECT min(x) FROM (SELECT sequential_index AS x, row_number() OVER (ORDER BY sequential_index) AS "
+        "n,"
+        " count(*) OVER () AS all_of_them FROM across WHERE sequential_index IS NOT NULL)"
+        " WHERE 2 * n >= all_of_them");
+}
+
 }  // namespace gpushim::analysis

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../advice/contention.h"
+#include "timed_gpus.h"
 
 namespace gpushim::analysis {
 
@@ -11,17 +12,25 @@ namespace {
 
 constexpr double kEveryStep = 0.5;  // of the steps
 
+constexpr Causes kWaits = {"sync", "sync_other_gpu"};
+
+// Where GPUs work in turns, one has nothing to do before the other is done, whether the host waits or not:
+// sequential_gpus tells of that time.
+Causes waits_that_go(const Situation& run) {
+    return sequential_index(run).value_or(0) < kSequential ? kWaits : Causes{"sync"};
+}
+
 // What the wait itself leaves, and the gaps it made: of launches always, of what the host did then only where
 // it had just read something.
 Gain gain_of(const Situation& run, bool reads) {
-    const Gain waiting = run.what_if().without({"sync"});
-    static constexpr Causes kLaunches = {"sync", "launch_call", "launch_bound", "launch_latency",
-                                         "kernel_gap"};
+    const Causes waits = waits_that_go(run);
+    const Gain waiting = run.what_if().without(waits);
+    static constexpr Causes kLaunches = {"launch_call", "launch_bound", "launch_latency", "kernel_gap"};
     static constexpr Causes kAll = {
-        "sync",         "launch_call",  "launch_bound", "launch_latency",   "kernel_gap",         "framework",
-        "optimizer",    "python",       "callback",     "interpreter_lock", "garbage_collection", "host_cpu",
-        "host_unknown", "host_blocked", "operator_cpu", "between_launches"};
-    const Causes causes = reads ? kAll : kLaunches;
+        "launch_call", "launch_bound", "launch_latency", "kernel_gap",       "framework",
+        "optimizer",   "python",       "callback",       "interpreter_lock", "garbage_collection",
+        "host_cpu",    "host_unknown", "host_blocked",   "operator_cpu",     "between_launches"};
+    const Causes causes = waits | (reads ? kAll : kLaunches);
     const Gain drained = without_contention(run, causes, run.what_if().without_drained(causes));
     // Without a reading the wait may have a reason of its own, and only its own time is sure to go.
     const double low_ns = reads ? drained.low_ns : std::min(drained.high_ns, waiting.low_ns);
@@ -41,7 +50,7 @@ bool waits_again_and_again(const Situation& run, Waits& waits) {
             .value_or(0);
     const double most = std::max(called, read);
     waits.read = 2 * read >= most;
-    return most >= kMany && launched <= kLaunchesEach * most && !run.may_be_start({"sync"});
+    return most >= kMany && launched <= kLaunchesEach * most && !run.may_be_start(kWaits);
 }
 
 bool waits_in_every_step(const Situation& run, Waits& waits) {

@@ -86,6 +86,11 @@ std::optional<What> what_of(const Call& call) {
     }
 }
 
+HostCalls::HostCalls(const TraceFacts& facts) : facts_(facts) {
+    for (size_t i = 0; i < facts.lanes.size(); ++i)
+        context_gpus_[facts.lanes[i].context_handle_id] = facts.gpu_of_lane[i];
+}
+
 HostLine& HostCalls::line_of(int64_t thread) {
     if (last_ == nullptr || last_thread_ != thread) {
         last_ = &lines_[thread];  // its place stays the same when others are added
@@ -96,11 +101,11 @@ HostLine& HostCalls::line_of(int64_t thread) {
 
 void HostCalls::take(const Call& call) {
     if (const auto what = what_of(call)) {
-        const int32_t gpu = *what == What::launch && call.lane != kNoLane
-                                ? facts_.gpu_of_lane[static_cast<size_t>(call.lane)]
-                                : kNoGpu;
+        const bool is_of_gpu = *what == What::launch || *what == What::sync;
+        const int32_t gpu = is_of_gpu ? gpu_of(call) : kNoGpu;
         line_of(call.thread_id).add(HostCall{*what, call.enter_ns, call.exit_ns, gpu});
         note_capture(call);
+        note_event(call);
     } else if (call.kind == CallKind::host_gap) {
         HostGap gap = {call.enter_ns, call.exit_ns, {}, call.runqueue_ns, call.blocked_on};
         if (call.detail != kNotRecorded) gap.running_ns = call.detail;
@@ -115,6 +120,22 @@ void HostCalls::take(const Call& call) {
             line_of(call.thread_id)
                 .add(HostSample{call.enter_ns, stack->second.place, does_of(call, stack->second.does)});
     }
+}
+
+// Of a wait the GPU whose work is waited for.
+int32_t HostCalls::gpu_of(const Call& call) const {
+    if (call.lane != kNoLane) return facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
+    if (call.kind != CallKind::sync || call.target_id == kNoTarget) return kNoGpu;
+    for (const auto* gpus : {&event_gpus_, &context_gpus_})
+        if (const auto found = gpus->find(call.target_id); found != gpus->end()) return found->second;
+    return kNoGpu;
+}
+
+// Programs that make an event for each use leave many behind: of one that is forgotten no GPU is known.
+void HostCalls::note_event(const Call& call) {
+    if (call.kind != CallKind::record || call.lane == kNoLane) return;
+    if (event_gpus_.size() >= kMostEvents) event_gpus_.clear();
+    event_gpus_[call.target_id] = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
 }
 
 // What a thread does while it captures is making a graph; what it launches into the capture does not run. One

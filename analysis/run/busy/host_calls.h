@@ -6,7 +6,7 @@
 //   memory, load; any other of 2 ms or longer                   alloc_or_load
 //   make_graph, and from begin_capture to end_capture            making_graph
 //   collective                                                  comm
-//   launch, other copies, memset, graph, record, wait           launch, of that GPU
+//   launch, other copies, memset, graph, record, wait           launch, of that GPU; a sync, too, is of one
 //   other                                                       other_call
 //   host_gap                                                    ran, ready, blocked
 //   inside                                                      loading, optimizing, dispatching, python
@@ -15,6 +15,7 @@
 #pragma once
 
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "../../idle/attribute.h"
@@ -27,9 +28,12 @@ std::optional<What> what_of(const Call& call);
 
 class HostCalls {
   public:
-    explicit HostCalls(const TraceFacts& facts) : facts_(facts) {}  // must outlive this
+    explicit HostCalls(const TraceFacts& facts);  // which must outlive this
 
-    void begin() { lines_.clear(), captures_.clear(), last_ = nullptr; }  // of a piece: forgets all
+    void begin() {  // of a piece: forgets all
+        lines_.clear(), captures_.clear(), event_gpus_.clear();
+        last_ = nullptr;
+    }
     void take(const Call& call);
     const HostLines& lines() const { return lines_; }
     // Nothing before `t_ns` is asked for any more. If that leaves too much, what is nearer to now goes as
@@ -38,11 +42,16 @@ class HostCalls {
 
   private:
     static constexpr size_t kMostPieces = 1 << 20;
+    static constexpr size_t kMostEvents = 65'536;
     HostLine& line_of(int64_t thread);
+    int32_t gpu_of(const Call& call) const;
+    void note_event(const Call& call);
     void note_capture(const Call& call);
     size_t size() const;
 
     const TraceFacts& facts_;
+    std::unordered_map<int64_t, int32_t> context_gpus_;  // by handle
+    std::unordered_map<int64_t, int32_t> event_gpus_;    // by handle, as recorded last
     HostLines lines_;
     HostLine* last_ = nullptr;  // of last_thread_
     int64_t last_thread_ = 0;

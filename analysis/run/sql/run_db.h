@@ -21,7 +21,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 16;
+constexpr int kRunSchema = 17;
 
 class RunDb {
   public:

@@ -33,8 +33,9 @@ class Causes(Export):
 # By workload: GPUs, and how much shares may differ. The latency of a launch was calibrated in the first run
 # and is estimated in the second, so what is launch-bound differs more.
 CAUSES = {"input_cpu": (1, 1e-5), "input_wait": (1, 1e-5), "host_cpu": (1, 1e-5), "host_blocked": (1, 1e-5),
-          "sync": (2, 1e-5), "alloc_or_load": (1, 1e-5), "wait_other_gpu": (2, 1e-5),
-          "wait_host_callback": (1, 1e-5), "copy_staging": (2, 1e-5), "launch_bound": (1, 5e-4)}
+          "sync": (1, 1e-5), "sync_other_gpu": (2, 1e-5), "alloc_or_load": (1, 1e-5),
+          "wait_other_gpu": (2, 1e-5), "wait_host_callback": (1, 1e-5), "copy_staging": (2, 1e-5),
+          "launch_bound": (1, 5e-4)}
 
 
 def add_causes():

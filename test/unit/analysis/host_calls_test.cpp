@@ -134,6 +134,24 @@ TEST_CASE("each thread has a line, launches have their GPU, gaps what they were"
     CHECK(second[1].what == What::unknown);
 }
 
+TEST_CASE("a wait is for a GPU: its stream's, its context's, its event's", "[host_calls]") {
+    const TraceFacts facts = facts_of(2, 1);
+    HostCalls host(facts);
+    constexpr int64_t kEvent = 500, kOther = 501;
+    host.take(other(CallKind::sync, 1, kNoTarget, 10, 20));
+    host.take(other(CallKind::sync, kNoLane, kContextHandle + 1, 30, 40));
+    host.take(other(CallKind::sync, kNoLane, kEvent, 50, 60));  // recorded before all that is known
+    host.take(other(CallKind::record, 1, kEvent, 70, 80));
+    host.take(other(CallKind::sync, kNoLane, kEvent, 90, 100));
+    host.take(other(CallKind::record, 0, kEvent, 110, 120));
+    host.take(other(CallKind::sync, kNoLane, kEvent, 130, 140));
+    host.take(other(CallKind::sync, kNoLane, kOther, 150, 160));
+    std::vector<int32_t> gpus;
+    for (const HostPiece& piece : host.lines().at(1).pieces(0, 200))
+        if (piece.what == What::sync) gpus.push_back(piece.gpu);
+    CHECK(gpus == std::vector<int32_t>{1, 1, kNoGpu, 1, 0, kNoGpu});
+}
+
 TEST_CASE("what a thread was inside of is on its line", "[host_calls]") {
     const TraceFacts facts = facts_of(1, 1);
     HostCalls host(facts);

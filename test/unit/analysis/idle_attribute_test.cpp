@@ -26,6 +26,17 @@ TEST_CASE("the host part is what the launching thread was in, one latency earlie
                                    is(Cause::between_launches, 175, 200)});
 }
 
+//  thread  ═sync of gpu 1═105 110══sync of gpu 0══150 160══sync of who knows══180 195┌N┐199
+TEST_CASE("a wait for another GPU is told from one for this", "[idle]") {
+    Scene scene;
+    scene.call(What::sync, 60, 105, 1).call(What::sync, 110, 150, 0).call(What::sync, 160, 180);
+    scene.gap_before(100, 204, 195, 199);
+    CHECK(scene.pieces() == Pieces{is(Cause::sync_other_gpu, 100, 110), is(Cause::host_unknown, 110, 115),
+                                   is(Cause::sync, 115, 155), is(Cause::host_unknown, 155, 165),
+                                   is(Cause::sync, 165, 185), is(Cause::host_unknown, 185, 200),
+                                   is(Cause::launch_call, 200, 204)});
+}
+
 //  thread              N════════2040 us═══════        a launch that loads its code
 //  GPU     ████████|100                          2045███
 TEST_CASE("a launch that takes as long as no launch does is a slow call", "[idle]") {

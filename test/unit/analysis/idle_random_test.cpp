@@ -69,7 +69,10 @@ class Maker {
                 t = end;
             }
     }
-    int32_t gpu_of(What what) { return what == What::launch ? static_cast<int32_t>(below(4) == 0) : kNoGpu; }
+    int32_t gpu_of(What what) {
+        const bool is_of_gpu = what == What::launch || what == What::sync;
+        return is_of_gpu ? static_cast<int32_t>(below(4) == 0) : kNoGpu;
+    }
     void put_row(Made& made, int64_t from, int64_t until) {
         const int64_t running = below(until - from + 1);
         made.rows.push_back({from, until, running, below(until - from - running + 1)});
@@ -160,7 +163,7 @@ Cause host_cause(const Made& made, int64_t t) {
             case What::dispatching:
                 return Cause::framework;
             case What::sync:
-                return Cause::sync;
+                return call->gpu > 0 ? Cause::sync_other_gpu : Cause::sync;
             case What::staging:
                 return Cause::copy_staging;
             case What::alloc_or_load:

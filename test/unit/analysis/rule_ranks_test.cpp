@@ -197,6 +197,13 @@ TEST_CASE("one thread launches for one GPU after the other", "[rule][rule_ranks]
     CHECK(found->evidence.size() >= 3);
 }
 
+TEST_CASE("a thread for each GPU gains nothing while the host waits for another one", "[rule][rule_ranks]") {
+    RunRows run = staggered(4 * kMs, kMs / 4);
+    CHECK(run.says("staggered_launches"));
+    run.change("UPDATE gap SET cause = 'sync_other_gpu' WHERE cause IN ('sync', 'host_cpu')");
+    CHECK_FALSE(run.says("staggered_launches"));
+}
+
 TEST_CASE("ranks that start late are no GPUs of one process that do", "[rule][rule_ranks]") {
     RunRows run;
     run.rank(0).rank(1);

@@ -44,6 +44,7 @@ TEST_CASE("a server's idle time has causes of its own", "[rule][rule_serving]") 
     CHECK(is_ramped("between_iterations", [](double share) { return idle_share("host_cpu", share); }));
     CHECK(is_ramped("between_iterations", [](double share) { return idle_share("input_wait", share); }));
     CHECK(is_ramped("token_read_back", [](double share) { return idle_share("sync", share); }));
+    CHECK_FALSE(idle_share("sync_other_gpu", 0.3).says("token_read_back"));  // its turn has not come
     CHECK(is_ramped("decode_without_graphs",
                     [](double share) { return server("launch_bound", of_step(share), {.with_graph = 0}); }));
 }

@@ -15,6 +15,11 @@ RunRows idle_share(const char* cause, double share) {
     return idle_run(cause, static_cast<int64_t>(share * static_cast<double>(kIdleStepNs)));
 }
 
+RunRows add_waits_of(const char* cause, double share) {
+    RunRows run = idle_share(cause, share);
+    return std::move(add_waits(run, false));
+}
+
 }  // namespace
 
 TEST_CASE("a program without a framework that reads nothing is not told of metrics", "[rule][rule_waits]") {
@@ -33,6 +38,22 @@ TEST_CASE("a program without a framework that reads nothing is not told of metri
         "UPDATE gpu_step SET step = -1 WHERE step = 0; DELETE FROM gpu_step WHERE step > 0;"
         " UPDATE gap SET step = -1 WHERE step = 0; UPDATE activity SET step = -1 WHERE step = 0");
     CHECK(reads.look("sync_every_step")->title.find("a wait for it again and again") != std::string::npos);
+}
+
+//  thread  ═wait for GPU 1═     GPU 0 has nothing to do, and would have none without the wait
+TEST_CASE("where GPUs work in turns, waiting for another one is not what costs it", "[rule][rule_waits]") {
+    const auto in_turns = [](double index) {
+        RunRows run;
+        run.process(0).gpu(0, 0).gpu(1, 0);
+        run.steps(0, {.ran = {{kCompute, 11 * kMs}}, .idle = {{"sync_other_gpu", 9 * kMs}}});
+        run.steps(1, {.ran = {{kCompute, 9 * kMs}}, .idle = {{"sync_other_gpu", 11 * kMs}}});
+        for (int64_t step = 0; step < RunRows::kSteps; ++step)
+            run.add("across", {{"step", step}, {"gpus", 2}, {"sequential_index", index}});
+        return std::move(add_waits(run, false));
+    };
+    CHECK(in_turns(1.0).said() == "sequential_gpus");
+    CHECK(in_turns(0.79).said() == "sync_every_step");
+    CHECK(is_ramped("sync_every_step", [](double share) { return add_waits_of("sync_other_gpu", share); }));
 }
 
 TEST_CASE("a run without steps waits again and again if it does so often", "[rule][rule_waits]") {

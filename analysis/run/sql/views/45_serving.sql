@@ -72,6 +72,7 @@ SELECT g.gpu_id, g.rank_id, g.step, g.kind,
       AND g.longest_ns >= 8 * g.usual_host_ns AND g.longest_ns >= 1000000 THEN 'no_request'
     WHEN g.loads = 1 AND g.cause_group IN ('host', 'input') AND g.longest_ns >= 8 * g.usual_host_ns
       AND g.longest_ns >= 1000000 THEN 'compiling'
+    WHEN g.cause = 'sync_other_gpu' THEN 'waiting'
     WHEN g.cause_group = 'sync' THEN 'read_back'
     WHEN g.cause = 'alloc_or_load' THEN 'allocation'
     WHEN g.launches = 1 AND g.graphs = 0 AND g.kind IN ('decode', 'mixed')

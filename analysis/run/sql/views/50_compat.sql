@@ -144,9 +144,8 @@ WITH
     FROM activity WHERE classes > 0
     UNION ALL
     SELECT gpu_id, step, ns,
-      CASE WHEN cause IN ('sync', 'copy_staging', 'alloc_or_load', 'slow_call', 'graph_update', 'comm_host',
-          'launching_other_gpu',
-          'launch_bound', 'launch_call') THEN 'runtime'
+      CASE WHEN cause IN ('sync', 'sync_other_gpu', 'copy_staging', 'alloc_or_load', 'slow_call',
+          'graph_update', 'comm_host', 'launching_other_gpu', 'launch_bound', 'launch_call') THEN 'runtime'
         WHEN cause IN ('input_loading', 'input_wait', 'input_cpu') THEN 'dataloader'
         WHEN cause IN ('framework', 'operator_cpu', 'optimizer', 'between_launches', 'host_cpu',
           'host_blocked', 'wait_host_callback')

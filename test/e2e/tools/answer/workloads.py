@@ -64,6 +64,13 @@ def launching_other_gpu(gpus, _):
 
 
 def sync(gpus, _):
+    def wait_for_callback():
+        call("cuLaunchHostFunc", gpus[0].stream, _work_in_callback, None)
+        gpus[0].wait()
+    step(gpus[0], between=wait_for_callback)
+
+
+def sync_other_gpu(gpus, _):
     def other():
         gpus[1].use()
         gpus[1].launch(f"other__{WRONG_NS}ns")
