@@ -1,7 +1,6 @@
 // The GPU waits while the host is in calls of NCCL or MPI: it exchanges messages, waits for others in that,
 // or makes communicators. Transfers of the GPU itself are exposed_communication.
-#include "../advice/rule.h"
-#include "../text/units.h"
+#include "host_overhead.h"
 
 namespace gpushim::analysis::rule_host_communication {
 
@@ -14,20 +13,15 @@ constexpr Heading kAtStart = {"start-up", "Calls of NCCL or MPI",
                               "what is made once, before what is recorded"};
 
 std::optional<Finding> look(const Situation& run) {
-    const double idle_ns = run.what_if().idle_ns(kCauses);
-    if (idle_ns <= 0) return {};
-    Finding found;
-    found.title = "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() +
-                  " while the host is in calls of NCCL or MPI";
+    std::optional<Finding> found = waits_while_host_is(run, kCauses, "in calls of NCCL or MPI");
+    if (!found) return {};
     const bool may_be_start = run.may_be_start(kCauses);
-    if (may_be_start) found.heading = &kAtStart;
-    found.try_it = may_be_start ? run.advice({"host_communication.start", "host_communication"})
-                                : run.advice({"host_communication"});
+    if (may_be_start) found->heading = &kAtStart;
+    found->try_it = may_be_start ? run.advice({"host_communication.start", "host_communication"})
+                                 : run.advice({"host_communication"});
     // Only what other work is there for can run behind it, and a rank that is late stays late.
-    found.gain = {0, run.what_if().without(kCauses, WhatIf::Left::kKernelGap).high_ns};
-    found.confidence = 0.6;
-    found.where = run.seen_in(kCauses);
-    found.evidence = run.gaps_of(kCauses);
+    found->gain.low_ns = 0;
+    found->confidence = 0.6;
     return found;
 }
 

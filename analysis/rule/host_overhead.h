@@ -1,13 +1,17 @@
-// The GPU waits for a host that is between two launches, in what launches need: two rules of one shape. One
-// thread.
+// The GPU waits for a host that is in something of its own: rules of one shape. One thread.
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "../advice/rule.h"
 
 namespace gpushim::analysis {
 
+// "the GPU waits 2.1 ms of a step while the host is" there: all but what to try. Nothing: it does not wait.
+std::optional<Finding> waits_while_host_is(const Situation& run, Causes causes, const std::string& where);
+
+// Between two launches, in what launches need.
 struct HostOverhead {
     const char* id;     // of the rule, and of its advice
     Causes causes;      // of the idle time
