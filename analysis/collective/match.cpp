@@ -172,9 +172,10 @@ void CommunicatorMatch::close_group(int rank) {
     bool has_pairs = false;
     for (const CollectiveCall& call : group) {
         if (is_point_to_point(call.op)) {
+            has_pairs = true;
+            if (call.peer == rank) continue;  // each rank's own part of an all-to-all goes nowhere
             Entry entry = entry_of(call, 2, rank);
             entry.shares_kernel = group.size() > 1;
-            has_pairs = true;
             deliver(rank, entry);
         } else if (!fused) {
             fused = entry_of(call, ranks_, rank);

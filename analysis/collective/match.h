@@ -7,8 +7,9 @@
 //            instance, 2 of 2    a finding, and    instance of 2 calls, with their
 //                                2 × "1 of 2"      bytes together
 //
-// Point-to-point calls are matched by (source, destination, sequence). What is remembered is what some rank
-// has delivered and another one not yet. Not shared between threads.
+// Point-to-point calls are matched by (source, destination, sequence); what a rank sends to itself is none of
+// these. What is remembered is what some rank has delivered and another one not yet. Not shared between
+// threads.
 #pragma once
 
 #include <functional>

@@ -220,6 +220,31 @@ TEST_CASE("sends in a group have no kernel of their own", "[collective]") {
     CHECK(!match({{both[0]}}, 2).instances[0].shares_kernel);
 }
 
+// As all-to-alls are made, of PyTorch and others.
+TEST_CASE("what a rank sends to itself is no message between ranks", "[collective]") {
+    const auto of = [](int rank) {
+        std::vector<CollectiveCall> calls;
+        for (const int peer : {0, 1}) {
+            calls.push_back(call(CollectiveOp::send, 1, 8, 5, peer));
+            calls.push_back(call(CollectiveOp::recv, 1, 8, 5, peer));
+        }
+        calls.push_back(call(kReduce, 2, 64, rank == 0 ? 5 : 6));  // in one's kernel beside its messages
+        return calls;
+    };
+    const Matched matched = match({of(0), of(1)}, 2);
+    CHECK(matched.mismatches.empty());
+    std::vector<std::string> lines;
+    for (const CollectiveInstance& one : matched.instances) {
+        CHECK(one.complete());
+        CHECK(one.shares_kernel);
+        lines.push_back(text(one));
+    }
+    std::sort(lines.begin(), lines.end());
+    CHECK(lines == std::vector<std::string>{"allreduce #2 x1 64 of 2 from -1 to -1: 0@200 1@200",
+                                            "send #1 x1 8 of 2 from 0 to 1: 0@100 1@100",
+                                            "send #1 x1 8 of 2 from 1 to 0: 0@100 1@100"});
+}
+
 TEST_CASE("what goes back in sequence is left out and counted", "[collective]") {
     Matched matched;
     CommunicatorMatch matcher(1, {0}, matched.sink());
