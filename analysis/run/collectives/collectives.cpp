@@ -15,6 +15,14 @@ struct LaunchWait {
     int64_t enter_ns, wait_ns;
 };
 
+void keep_longest(std::vector<LaunchWait>& waits) {
+    std::sort(waits.begin(), waits.end(), [](const LaunchWait& a, const LaunchWait& b) {
+        return std::pair(a.enter_ns, -a.wait_ns) < std::pair(b.enter_ns, -b.wait_ns);
+    });
+    const auto same = [](const LaunchWait& a, const LaunchWait& b) { return a.enter_ns == b.enter_ns; };
+    waits.erase(std::unique(waits.begin(), waits.end(), same), waits.end());
+}
+
 }  // namespace
 
 struct Collectives::Impl {
@@ -49,14 +57,11 @@ void Collectives::match() {
     all.clocks.settle();
     all.step_shifts = find_step_shifts(all);
     for (const RunCommunicator& comm : all.communicators) impl_->take_waits(comm);
-    for (auto& [rank, waits] : impl_->waits)
-        std::sort(waits.begin(), waits.end(), [](const LaunchWait& a, const LaunchWait& b) {
-            return std::pair(a.enter_ns, -a.wait_ns) < std::pair(b.enter_ns, -b.wait_ns);
-        });
+    for (auto& [rank, waits] : impl_->waits) keep_longest(waits);
 }
 
 // The wait lies at the beginning: where there are several kernels, the first ones have it. Of messages that
-// share a kernel the one that waited longest says how long the kernel did: it is asked for first.
+// share a kernel the one that waited longest says how long the kernel did.
 void Collectives::Impl::take_waits(const RunCommunicator& comm) {
     const auto error_ns = clock_error_ns(comm, all.clocks);
     for (const CollectiveInstance& instance : comm.instances) {

@@ -24,7 +24,7 @@ struct CommCall {
     int64_t replays_in_steps;  // of call.replays, those in steps that count
     int32_t step, lane;        // kNoStep, kNoLane
     int32_t kernel = -1;       // index into facts.kernels; of the first
-    uint32_t launch = 0;       // into CommSeat::launches: its kernels, those of a group at its first call
+    uint32_t launch = 0;       // into CommSeat::launches: its kernels, which calls of a group share
     uint16_t launches = 0;
     int16_t dtype;  // ncclDataType_t
     bool captured;

@@ -145,7 +145,7 @@ void link_group(const TraceFacts& facts, std::span<const CallPlace> places, std:
         kernels.push_back(kernels_of(facts, seat, seat.calls[place.call], of_group));
         for (const Launch* launch : kernels.back()) claimed[launch].insert(place.seat);
     }
-    std::set<size_t> have_launches;
+    std::map<size_t, size_t> kept;  // by seat, of which call: all of a group mostly have the same kernels
     for (size_t i = 0; i < places.size(); ++i) {
         CommSeat& seat = seats[places[i].seat];
         CommCall& call = seat.calls[places[i].call];
@@ -155,8 +155,16 @@ void link_group(const TraceFacts& facts, std::span<const CallPlace> places, std:
         call.kernel = kernels[i].front()->kernel;
         if (call.captured) continue;
         call.call.device = span_of(kernels[i]);
-        if (call.call.device && have_launches.insert(places[i].seat).second)
-            keep_launches(seat, call, kernels[i]);
+        if (!call.call.device) continue;
+        const auto before = kept.find(places[i].seat);
+        if (before != kept.end() && kernels[before->second] == kernels[i]) {
+            const CommCall& first = seat.calls[places[before->second].call];
+            call.launch = first.launch;
+            call.launches = first.launches;
+            continue;
+        }
+        keep_launches(seat, call, kernels[i]);
+        kept[places[i].seat] = i;
     }
 }
 
