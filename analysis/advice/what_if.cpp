@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace gpushim::analysis {
 
@@ -56,6 +57,18 @@ std::vector<const GpuInStep*> busiest_of(const CountedSteps& basis, const std::s
     const auto same = [&](const GpuInStep* a, const GpuInStep* b) { return place(a) == place(b); };
     gpus.erase(std::unique(gpus.begin(), gpus.end(), same), gpus.end());
     return gpus;
+}
+
+// How long each worked, in the mean of its rows.
+std::map<int64_t, double> mean_by_gpu(const std::vector<const GpuInStep*>& gpus) {
+    std::map<int64_t, std::pair<double, double>> sums;  // ns, rows
+    for (const GpuInStep* gpu : gpus) {
+        sums[gpu->gpu_id].first += worked_ns(*gpu);
+        ++sums[gpu->gpu_id].second;
+    }
+    std::map<int64_t, double> means;
+    for (const auto& [gpu, sum] : sums) means[gpu] = sum.first / sum.second;
+    return means;
 }
 
 }  // namespace
@@ -125,11 +138,15 @@ Gain WhatIf::shorter(const std::function<Gain(const GpuInStep&)>& less) const {
 }
 
 Gain WhatIf::shorter(const std::map<int64_t, Gain>& by_gpu) const {
+    const std::map<int64_t, double> mean_worked_ns = mean_by_gpu(gpus_);
     return shorter([&](const GpuInStep& gpu) {
         const auto found = by_gpu.find(gpu.gpu_id);
         if (found == by_gpu.end()) return Gain{};
-        // Given for what a gain is of; a step here may be a slice.
-        return Gain{of_piece(found->second.low_ns), of_piece(found->second.high_ns)};
+        // Given for what a gain is of; a step here may be a slice, or one in which the GPU did the work of
+        // several others, whose host was ahead.
+        const double mean_ns = mean_worked_ns.at(gpu.gpu_id);
+        const double part = mean_ns > 0 ? worked_ns(gpu) / mean_ns : 1;
+        return Gain{part * of_piece(found->second.low_ns), part * of_piece(found->second.high_ns)};
     });
 }
 

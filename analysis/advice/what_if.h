@@ -53,7 +53,7 @@ class WhatIf {
     Gain without_drained(Causes causes) const;
     // Without so much of each rank's step: `less` gives it for its GPU and step.
     Gain shorter(const std::function<Gain(const GpuInStep&)>& less) const;
-    // The same, for as much of each step of a GPU; GPUs without a row keep theirs.
+    // The same, for so much of a mean step of a GPU, spread as its work is; GPUs without a row keep theirs.
     Gain shorter(const std::map<int64_t, Gain>& by_gpu) const;
 
     // Idle time of these causes in the step in the middle, over all ranks: what is usual.

@@ -51,6 +51,20 @@ TEST_CASE("idle time is of the busiest GPU of a process, whichever that is in a 
     CHECK(what_if.idle_ns({"sync"}) == 0);
 }
 
+//  host    launches 1, 2, 3, 4 |        waits        |      what it launched in four steps runs in the last
+//  GPU     █                                █████████
+TEST_CASE("what kernels gain in a mean step is where they ran", "[what_if]") {
+    RunRows run;
+    run.rank(0);
+    for (int64_t step = 0; step < 4; ++step)
+        run.step(0, step, {.ran = {{kCompute, step == 3 ? 37 * kMs : kMs}, {kWaiting, kMs}}});
+    const CountedSteps basis(run.raw());
+    const WhatIf what_if(basis);
+    CHECK(what_if.shorter({{0, {2e6, 6e6}}}).high_ns == Approx(6e6));
+    CHECK(what_if.shorter({{0, {2e6, 6e6}}}).low_ns == Approx(2e6));
+    CHECK(what_if.shorter({{1, {2e6, 6e6}}}).high_ns == 0);
+}
+
 //  GPU 0   ██ compute 6 ██ input 10 ██ wwww        own 16
 //  GPU 1   ██ compute 14 █████████████ input 6     own 20: it decides
 TEST_CASE("the GPU with the longest own work decides, and a gain goes no further than the next one",
