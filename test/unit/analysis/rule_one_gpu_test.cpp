@@ -134,6 +134,9 @@ TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gp
     CHECK(is_ramped("step_gap", [](double share) { return idle_share("host_cpu", share); }));
     CHECK(is_ramped("graph_updates", [](double share) { return idle_share("graph_update", share); }));
     CHECK(is_ramped("host_communication", [](double share) { return idle_share("comm_host", share); }));
+    CHECK(is_ramped("host_functions", [](double share) { return idle_share("wait_host_callback", share); }));
+    CHECK(idle_share("wait_host_callback", 0.2).look("host_functions")->gain.low_ns == 0);
+    CHECK(idle_share("wait_host_callback", 0.2).said() == "host_functions");
     CHECK(is_ramped("allocations", [](double share) { return idle_share("alloc_or_load", share); }));
     CHECK(is_ramped("sync_every_step", [](double share) {
         RunRows run = idle_share("sync", share);

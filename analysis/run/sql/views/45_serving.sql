@@ -80,7 +80,7 @@ SELECT g.gpu_id, g.rank_id, g.step, g.kind,
     WHEN g.launches = 1 THEN 'launching'
     WHEN g.cause_group IN ('host', 'input') THEN 'between_iterations'
     WHEN g.cause_group = 'copy' THEN 'copies'
-    WHEN g.cause_group = 'wait' THEN 'waiting'
+    WHEN g.cause = 'wait_other_gpu' THEN 'waiting'
     ELSE 'other'
   END AS why, g.ns - g.quiet_ns AS ns
 FROM split g LEFT JOIN graphs m ON m.rank_id = g.rank_id
