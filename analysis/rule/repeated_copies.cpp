@@ -19,11 +19,27 @@ constexpr double kMostly = 0.5;  // of what they take
 constexpr Heading kWithin = {"copy-bound", "Copies within the GPU", "the GPU copies within its own memory",
                              "results written where they are used"};
 
+const std::string kSteps =
+    "(SELECT count(*) FROM v_recorded_step s JOIN gpu u ON u.rank_id = s.rank_id"
+    " WHERE u.gpu_id = c.gpu_id AND NOT s.no_step)";
+
+// A batch in parts (gradients that are accumulated, steps of one model between those of another): the
+// largest copies to the device come several times in a step, with kernels between them. What comes as often
+// with kernels between, such as labels, is of these parts.
+const std::string kTimesOf =
+    "(SELECT sum(b.behind_kernels) FROM copy_stat b WHERE b.gpu_id = c.gpu_id AND b.kind = 'h2d'"
+    " AND b.position >= 0 AND b.bytes_each = ";
+const std::string kTimesOfLargest =
+    kTimesOf +
+    "(SELECT max(l.bytes_each) FROM copy_stat l WHERE l.gpu_id = c.gpu_id AND l.kind = 'h2d'"
+    " AND l.position >= 0))";
+const std::string kIsPart = "c.kind = 'h2d' AND 10 * coalesce(" + kTimesOfLargest + ", 0) >= 18 * " + kSteps +
+                            " AND coalesce(" + kTimesOf + "c.bytes_each), 0) * 10 BETWEEN 9 * " +
+                            kTimesOfLargest + " AND 11 * " + kTimesOfLargest;
+
 // Those that recur; of the largest to the device, one that holds up least is taken for the batch.
 const std::string kRecurs =
-    "c.kind <> 'p2p' AND c.max_bytes > 4096"
-    " AND c.steps * 10 >= 9 * (SELECT count(*) FROM v_recorded_step s JOIN gpu u ON u.rank_id = s.rank_id"
-    "                          WHERE u.gpu_id = c.gpu_id AND NOT s.no_step)";
+    "c.kind <> 'p2p' AND c.max_bytes > 4096 AND c.steps * 10 >= 9 * " + kSteps + " AND NOT (" + kIsPart + ")";
 const std::string kBesidesTheBatch =
     kRecurs +
     " AND c.rowid <> coalesce((SELECT b.rowid FROM copy_stat b WHERE b.gpu_id = c.gpu_id AND b.kind = 'h2d'"

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "../../../shim/schema/flags.h"
 #include "../sql/histogram.h"
@@ -36,7 +38,7 @@ struct Key {
 
 struct Alike {
     Moments bytes;
-    int64_t call_sum_ns = 0, steps = 0;
+    int64_t call_sum_ns = 0, steps = 0, behind_kernels = 0;
     int32_t last_step = kNoStep;
     int64_t timed = 0, sum_ns = 0, timed_bytes = 0, blocks_ns = 0;
     double best = 0;
@@ -55,7 +57,11 @@ int8_t size_of(int64_t bytes) {
 class CopyPart : public PartByCall<CopyPart> {
   public:
     explicit CopyPart(const TraceFacts& facts)
-        : facts_(facts), places_(facts), positions_(facts.gpus.size() + 1), memsets_(places_.size()) {
+        : facts_(facts),
+          places_(facts),
+          positions_(facts.gpus.size() + 1),
+          launched_(facts.gpus.size() + 1),
+          memsets_(places_.size()) {
         for (size_t gpu = 0; gpu <= facts.gpus.size(); ++gpu)
             beside_.emplace_back(
                 nullptr, [this](const Ran& ran) { ended(ran); }, places_.size());
@@ -64,10 +70,12 @@ class CopyPart : public PartByCall<CopyPart> {
     void see(const Call& call) override {
         if (call.kind == CallKind::operation && call.type == OperationClass::memset)
             memsets_[places_.of(call)].bytes.add(std::max<int64_t>(0, call.bytes));
+        if (is_work(call)) ++launched_[gpu_of(call)];
         if (!is_copy(call)) return;
         Alike& alike = alike_[number_of(key_of(call, next_position(call, seen_)))];
         alike.bytes.add(std::max<int64_t>(0, call.bytes));
         alike.call_sum_ns += call.exit_ns - call.enter_ns;
+        alike.behind_kernels += is_behind_kernels(call);
         if (call.step == kNoStep || facts_.are_slices || call.step == alike.last_step) return;
         alike.last_step = call.step;
         ++alike.steps;
@@ -121,6 +129,18 @@ class CopyPart : public PartByCall<CopyPart> {
     size_t gpu_of(const Call& call) const {
         const int32_t gpu = places_[places_.of(call)].gpu;
         return gpu < 0 ? facts_.gpus.size() : static_cast<size_t>(gpu);
+    }
+
+    static bool is_work(const Call& call) {
+        return call.kind == CallKind::operation &&
+               (call.type == OperationClass::compute || call.type == OperationClass::graph);
+    }
+
+    // Parts of a batch that are worked on one after the other are, and several tensors of one are not.
+    bool is_behind_kernels(const Call& copy) {
+        const size_t gpu = gpu_of(copy);
+        int64_t& launched = launched_before_[{gpu, copy.type, size_of(copy.bytes)}];
+        return std::exchange(launched, launched_[gpu]) != launched_[gpu];
     }
 
     int8_t next_position(const Call& call, Which which) {
@@ -243,7 +263,8 @@ class CopyPart : public PartByCall<CopyPart> {
                               a.blocks_ns,
                               if_sizes(a.bytes.min),
                               if_sizes(a.bytes.max),
-                              if_sizes(a.bytes.squares)});
+                              if_sizes(a.bytes.squares),
+                              if_sizes(a.behind_kernels)});
     }
 
     static void write(RunDb& run, const Place& place, const Memsets& m) {
@@ -255,6 +276,8 @@ class CopyPart : public PartByCall<CopyPart> {
     const Places places_;
     std::vector<std::array<Position, 2>> positions_;  // by GPU; the last: not known
     WholeSteps whole_;
+    std::vector<int64_t> launched_;  // kernels and graphs, by GPU
+    std::map<std::tuple<size_t, OperationClass, int8_t>, int64_t> launched_before_;  // copies of that size
     std::map<Key, uint64_t> numbers_;
     std::vector<Alike> alike_;
     std::vector<Memsets> memsets_;     // by place

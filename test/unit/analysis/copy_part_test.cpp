@@ -50,6 +50,25 @@ TEST_CASE("copies are alike by kind, memory, size and position in their step", "
     CHECK(written.ask("SELECT count, steps, best_bytes_per_s FROM copy_stat WHERE position = -1") == "1 0 -");
 }
 
+//  step 0    a b k a b k a k k b        of each size, with kernels since the one before
+TEST_CASE("whether kernels were launched between copies of a size is counted", "[copy_part]") {
+    MadeFacts made;
+    made.step(0, 1000);
+    std::vector<Call> calls;
+    for (const char what : std::string("abkabkakkb")) {
+        const auto at_ns = static_cast<int64_t>(calls.size()) * 20;
+        const int64_t bytes = what == 'a' ? 1 << 20 : 1 << 16;
+        calls.push_back(what == 'k' ? in_step(launch(0, at_ns, at_ns + 10), 0) : h2d(1, at_ns, bytes, 0));
+    }
+    Written written;
+    all_of(make_copy_part(made.facts), made, calls, written);
+    const std::string all =
+        "SELECT group_concat(position || ' ' || behind_kernels, ', ') FROM (SELECT * FROM"
+        " copy_stat WHERE bytes_each = ";
+    CHECK(written.ask(all + "2097152 ORDER BY position)") == "0 0, 2 1, 4 1");
+    CHECK(written.ask(all + "131072 ORDER BY position)") == "1 0, 3 1, 5 1");
+}
+
 //  us        0   10   20   30
 //  kernel    ██████████                 the copy runs beside it for 5 us and alone for 15
 //  copy           ████████████

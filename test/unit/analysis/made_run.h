@@ -245,6 +245,7 @@ class MadeRun {
                      ns * times,
                      nullptr,
                      nullptr,
+                     nullptr,
                      nullptr});
         };
         copy(14, "h2d", "pageable", "device", 1, 0, 19'300'000, shape_.all_steps, timed_steps, 3'210'000);

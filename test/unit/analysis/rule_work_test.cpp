@@ -332,6 +332,25 @@ TEST_CASE("copies besides the batch that recur are named", "[rule][rule_work]") 
     CHECK(beside.look("repeated_copies")->title.find("h2d 4.00 MB in 4") != std::string::npos);
 }
 
+//  step   images labels ███ images labels ███ images labels ███        gradients are accumulated
+TEST_CASE("parts of a batch are no constants that are sent again", "[rule][rule_work]") {
+    const auto in_parts = [](int64_t parts_behind_kernels, int64_t label_bytes = 1'000'000) {
+        RunRows run = busy_run(2 * kMs);
+        for (int64_t position = 0; position < 6; ++position)
+            add(run, Copies{.bytes = position % 2 == 0 ? 16'000'000 : label_bytes,
+                            .blocks_ns = kMs / 3,
+                            .position = position});
+        run.change("UPDATE copy_stat SET bytes_each = max_bytes, behind_kernels = CASE WHEN position / 2 < " +
+                   std::to_string(parts_behind_kernels) + " THEN count ELSE 0 END");
+        return run;
+    };
+    CHECK(in_parts(3).said() == "copy_volume");
+    CHECK(in_parts(1).says("repeated_copies"));  // all of them before the kernels
+    RunRows constants = in_parts(3, 8'000'000);  // these once, before all
+    constants.change("UPDATE copy_stat SET behind_kernels = 0 WHERE position IN (3, 5)");
+    CHECK(constants.look("repeated_copies")->title.find("h2d 24.0 MB in 3") != std::string::npos);
+}
+
 TEST_CASE("copies within the GPU are no constants that are sent again", "[rule][rule_work]") {
     // Of 2 ms in which copies run alone so much is within the GPU.
     const auto found = [](double within) {

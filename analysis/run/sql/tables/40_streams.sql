@@ -37,6 +37,7 @@ CREATE TABLE copy_stat (
   best_bytes_per_s REAL,                       -- of one; where its duration is not known to a tenth, at least
   blocks_kernels_ns INTEGER,                   -- of sum_ns: nothing else ran on the GPU
   min_bytes INTEGER, max_bytes INTEGER, squares_bytes2 REAL,
+  behind_kernels INTEGER,                      -- of count: kernels were launched since the one like it before
   PRIMARY KEY (gpu_id, stream_id, kind, source, target, blocking, position, bytes_each)
 );
 
