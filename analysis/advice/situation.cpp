@@ -90,9 +90,19 @@ double Situation::more_than_input_ns(const GpuInStep& gpu) const {
     return std::max(0.0, gpu.idle_ns(kInputCauses) - input_ns(gpu));
 }
 
+double Situation::reads_each() const {
+    return counted(
+        real("SELECT max(count * 1.0) FROM transfer_pattern WHERE pattern = 'small_d2h_sync'").value_or(0));
+}
+
 bool Situation::reads_every_step() const {
-    const auto count = real("SELECT max(count * 1.0) FROM transfer_pattern WHERE pattern = 'small_d2h_sync'");
-    return count && counted(*count) >= 0.5;
+    constexpr double kEvery = 0.5, kOthersForOne = 3;
+    const double others = counted(
+        real("SELECT max(n) FROM (SELECT sum(max(0, in_steps - coalesce(after_small_d2h, 0))) * 1.0 AS n"
+             " FROM sync_stat GROUP BY rank_id)")
+            .value_or(0));
+    const double reads = reads_each();
+    return reads >= kEvery && kOthersForOne * reads >= others;
 }
 
 namespace {

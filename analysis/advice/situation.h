@@ -69,8 +69,10 @@ class Situation {
     std::string each() const { return has_steps() ? "in every step" : "again and again"; }
     double counted(double whole_run) const;  // of all steps together, to one of them, or a second
 
-    // The host reads something small in every step and waits for it. Then what it does afterwards is that
-    // wait's: with work in the queue the GPU would not have waited.
+    // The host reads something small in every step and waits for it: so often in one, and in at least a
+    // quarter of its waits. Then what it does afterwards is that wait's: with work in the queue the GPU would
+    // not have waited.
+    double reads_each() const;
     bool reads_every_step() const;
 
     // How much of a step's idle time is input: all of what the framework or samples of Python called a

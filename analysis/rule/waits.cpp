@@ -56,6 +56,7 @@ bool waits_again_and_again(const Situation& run, Waits& waits) {
 bool waits_in_every_step(const Situation& run, Waits& waits) {
     const auto counted = run.real("SELECT max(in_steps * 1.0) FROM sync_stat");
     waits.read = run.reads_every_step();
+    waits.reads = run.reads_each();
     return counted && run.counted(*counted) >= kEveryStep;
 }
 

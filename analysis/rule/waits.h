@@ -11,6 +11,7 @@ namespace gpushim::analysis {
 
 struct Waits {
     bool read = false;      // behind a copy of something small to the host, each time
+    double reads = 0;       // so often in a step
     double read_bytes = 0;  // of one such copy
     Gain gain;              // the step without them
     std::vector<Evidence> evidence;

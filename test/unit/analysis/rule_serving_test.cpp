@@ -49,6 +49,19 @@ TEST_CASE("a server's idle time has causes of its own", "[rule][rule_serving]") 
                     [](double share) { return server("launch_bound", of_step(share), {.with_graph = 0}); }));
 }
 
+TEST_CASE("a server that reads back many times in an iteration is told so", "[rule][rule_serving]") {
+    const auto reading = [](int64_t times) {
+        RunRows run = idle_share("host_cpu", 0.2);
+        run.add("transfer_pattern",
+                {{"gpu_id", 0}, {"pattern", "small_d2h_sync"}, {"count", times * RunRows::kSteps}});
+        return run.look("between_iterations").value();
+    };
+    CHECK(reading(6).title.find("; it reads back 6 times in an iteration") != std::string::npos);
+    CHECK(reading(6).try_it.find("Choose beams") != std::string::npos);
+    CHECK(reading(2).title.find("reads back") == std::string::npos);
+    CHECK(reading(2).try_it.find("Choose beams") == std::string::npos);
+}
+
 // Graphs are captured for sizes to come: kernels write the model's cache, and the host waits for work from
 // before.
 TEST_CASE("where nothing comes back from the GPU no token is read", "[rule][rule_serving]") {

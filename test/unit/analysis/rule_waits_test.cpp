@@ -90,6 +90,33 @@ TEST_CASE("what the host does after reading a number is the reading's", "[rule][
     CHECK(other.said() == "step_gap");
 }
 
+TEST_CASE("what is read many times in a step decides on what comes next", "[rule][rule_waits]") {
+    const auto reading = [](int64_t times) {
+        RunRows run = idle_run("sync", 2 * kMs);
+        add_waits(run, true).change("UPDATE transfer_pattern SET count = " + std::to_string(times) +
+                                    " * count, bytes = " + std::to_string(times) + " * bytes");
+        return run.look("sync_every_step").value();
+    };
+    const Finding many = reading(20);
+    CHECK(many.title.find("20 copies of 4 B to the host and a wait for each in every step") == 0);
+    CHECK(std::string(many.heading->title) == "Waiting for the GPU many times in a step");
+    CHECK(many.try_it.find("masks in place of branches") != std::string::npos);
+    CHECK(reading(2).heading == nullptr);
+    CHECK(reading(2).title.find("a copy of 4 B to the host and a wait for it in every step") == 0);
+}
+
+TEST_CASE("one reading among many other waits is not what they are for", "[rule][rule_waits]") {
+    const auto waiting = [](int64_t times) {
+        RunRows run = idle_run("host_cpu", 2 * kMs);
+        run.change("UPDATE gap SET drained_by_sync_ns = ns");
+        add_waits(run, true).change("UPDATE sync_stat SET after_small_d2h = calls, in_steps = in_steps * " +
+                                    std::to_string(times));
+        return run;
+    };
+    CHECK(waiting(4).said() == "sync_every_step");  // and three others
+    CHECK(waiting(5).said() == "step_gap");
+}
+
 TEST_CASE("of a loss scale that is dynamic its own rule tells, of no other reading", "[rule][rule_waits]") {
     const auto said = [](const char* kernel, bool reads) {
         RunRows run = idle_run("sync", 2 * kMs);
