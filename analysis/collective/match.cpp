@@ -140,7 +140,8 @@ CommunicatorMatch::CommunicatorMatch(int ranks, const std::vector<int>& present,
     : ranks_(ranks),
       sink_(std::move(sink)),
       all_(static_cast<size_t>(ranks)),
-      collectives_(seats_of(ranks, present), ranks) {
+      collectives_(seats_of(ranks, present), ranks),
+      exchanges_(seats_of(ranks, present), ranks) {
     for (const int rank : present)
         if (rank >= 0 && rank < ranks) all_[static_cast<size_t>(rank)].open = true;
 }
@@ -160,6 +161,7 @@ void CommunicatorMatch::end(int rank) {
     close_group(rank);
     all_[static_cast<size_t>(rank)].open = false;
     collectives_.end(static_cast<size_t>(rank), sink_);
+    exchanges_.end(static_cast<size_t>(rank), sink_);
     for (auto& [ends, match] : pairs_) {
         if (ends.first == rank) match.end(0, sink_);
         if (ends.second == rank) match.end(1, sink_);
@@ -198,7 +200,8 @@ void CommunicatorMatch::deliver(int rank, Entry entry) {
         entry.call.op = CollectiveOp::send;
         in_order = pair(entry.call.peer, entry.destination).take(sends ? 0 : 1, entry, sink_);
     } else {
-        in_order = collectives_.take(static_cast<size_t>(rank), entry, sink_);
+        SequenceMatch& match = entry.call.of_messages ? exchanges_ : collectives_;
+        in_order = match.take(static_cast<size_t>(rank), entry, sink_);
     }
     if (!in_order) left_out_ += entry.calls;
 }
@@ -215,7 +218,7 @@ bool CommunicatorMatch::is_open(int rank) const {
 }
 
 size_t CommunicatorMatch::waiting() const {
-    size_t sum = collectives_.waiting();
+    size_t sum = collectives_.waiting() + exchanges_.waiting();
     for (const auto& [ends, match] : pairs_) sum += match.waiting();
     return sum;
 }

@@ -32,7 +32,8 @@ struct CollectiveCall {
     int64_t replays = 1;             // captured in a graph: the call is seen once and ran so often
     bool aborted = false;            // the communicator was aborted while it was open
     std::optional<Interval> device;  // of the kernel; a rank's own clock
-    int64_t tag = -1;  // whoever delivers it finds it again by this; of a group its first call's
+    int64_t tag = -1;          // whoever delivers it finds it again by this; of a group its first call's
+    bool of_messages = false;  // an all-to-all with the number of its messages, which counts by itself
 };
 
 struct RankPart {
@@ -122,7 +123,7 @@ class CommunicatorMatch {
     int ranks_;
     MatchSink sink_;
     std::vector<Rank> all_;  // by rank
-    SequenceMatch collectives_;
+    SequenceMatch collectives_, exchanges_;
     std::map<std::pair<int, int>, SequenceMatch> pairs_;  // by (source, destination)
     int64_t left_out_ = 0;
 };

@@ -58,6 +58,15 @@ def leave(comm):
     check(nccl.ncclCommDestroy(comm))
 
 
+def all_to_all(gpu, comm, ranks, count, dtype=HALF):
+    """As PyTorch makes it: messages to all and from all, also its own, in a group."""
+    check(nccl.ncclGroupStart())
+    for rank in range(ranks):
+        check(nccl.ncclSend(gpu.memory, c_size_t(count), dtype, rank, comm, gpu.stream))
+        check(nccl.ncclRecv(gpu.memory, c_size_t(count), dtype, rank, comm, gpu.stream))
+    check(nccl.ncclGroupEnd())
+
+
 def collective(name, gpu, comm, count, dtype=FLOAT, stream=None):
     send, count, stream = gpu.memory, c_size_t(count), stream or gpu.stream
     if name in ("AllReduce", "ReduceScatter"):

@@ -28,6 +28,7 @@ struct CommCall {
     uint16_t launches = 0;
     int16_t dtype;  // ncclDataType_t
     bool captured;
+    bool is_joined = false;  // another call of its group stands for it: exchanges.h
 };
 
 constexpr int64_t kUnknownBytes = -(int64_t{1} << 40);  // sums with it stay below 0

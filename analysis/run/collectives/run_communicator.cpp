@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "exchanges.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -46,9 +48,11 @@ void deliver(RunCommunicator& comm, CommunicatorMatch& match) {
             --left;
             continue;
         }
-        const CollectiveCall& call = seat.calls[reader.next++].call;
+        const CommCall& next = seat.calls[reader.next++];
+        if (next.is_joined) continue;
+        const CollectiveCall& call = next.call;
         match.take(seat.rank, call);
-        if (!is_point_to_point(call.op)) reader.sequence = call.sequence;
+        if (!is_point_to_point(call.op) && !call.of_messages) reader.sequence = call.sequence;
     }
 }
 
@@ -100,6 +104,7 @@ std::optional<CollectiveWait> barrier_wait(const RunCommunicator& comm, const Co
 RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks& clocks) {
     RunCommunicator comm;
     take_seats(comm, std::move(seats));
+    join_exchanges(comm);
     std::vector<int> present;
     comm.clock_of_rank.assign(static_cast<size_t>(comm.ranks), -1);
     for (const CommSeat& seat : comm.seats) {

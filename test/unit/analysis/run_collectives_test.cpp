@@ -279,30 +279,6 @@ TEST_CASE("a kernel of several messages waits for the other end of each", "[run_
     CHECK(all.wait_of(1, 80) == 0);
 }
 
-//  rank 0  100[all three exchange]1600     its first message is for rank 1, which was there
-//  rank 1  100[                  ]1600
-//  rank 2                1000[   ]1600
-TEST_CASE("a kernel waits as long as the message that waits longest", "[run_collectives]") {
-    Ranks ranks(3);
-    for (int rank = 0; rank < 3; ++rank) {
-        NcclCall call;
-        call.group = 7;
-        call.kernel = false;
-        for (int step = 0; step < 3; ++step) {  // to itself, too
-            call.peer = (rank + step) % 3;
-            call.api = "ncclSend";
-            ranks[rank].nccl(20 + 20 * step, 0, 0, call);
-            call.api = "ncclRecv";
-            ranks[rank].nccl(30 + 20 * step, 0, 0, call);
-        }
-        ranks[rank].launch(90, kAllReduceShape, 2, "7");
-        ranks[rank].device(90, rank == 2 ? 1000 : 100, 1600);
-        ranks[rank].facts.clock_error_ns = 5;
-    }
-    const Collectives& all = ranks.match();
-    for (int rank = 0; rank < 3; ++rank) CHECK(all.wait_of(rank, 90) == (rank == 2 ? 0 : 900));
-}
-
 TEST_CASE("kernels that are collectives by name are instances of their own", "[run_collectives]") {
     Ranks ranks(1, -1);
     ranks[0].steps(1, 0, 1000);

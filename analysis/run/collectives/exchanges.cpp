@@ -1,0 +1,81 @@
+#include "exchanges.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace gpushim::analysis {
+
+namespace {
+
+using Group = std::span<CommCall>;
+
+bool is_message(const CommCall& call) { return is_point_to_point(call.call.op); }
+
+std::vector<Group> groups_of(CommSeat& seat) {
+    std::vector<Group> groups;
+    for (size_t from = 0; from < seat.calls.size();) {
+        size_t end = from + 1;
+        while (end < seat.calls.size() && seat.calls[end].call.group == seat.calls[from].call.group) ++end;
+        groups.push_back(Group(seat.calls).subspan(from, end - from));
+        from = end;
+    }
+    return groups;
+}
+
+// One message to each rank and one from each, all of one number between their two ranks. Of two ranks only
+// with those to themselves: else they may be neighbours of a grid, or stages of a pipeline.
+bool is_exchange(const Group& group, int rank, int ranks) {
+    std::set<int> to, from;
+    for (const CommCall& call : group) {
+        const bool is_new = (call.call.op == CollectiveOp::send ? to : from).insert(call.call.peer).second;
+        if (!is_message(call) || !is_new || call.call.sequence != group.front().call.sequence) return false;
+    }
+    const size_t others = static_cast<size_t>(ranks) - 1;
+    const bool sends_to_itself = to.contains(rank);
+    return to == from && to.size() == others + sends_to_itself && (others > 1 || sends_to_itself);
+}
+
+struct Exchanges {
+    std::vector<Group> groups;
+    std::map<int64_t, int64_t> bytes;  // of a message, by number
+    bool are_even = true;              // all messages of a number are as large
+
+    // False: there is another message.
+    bool add(const Group& group, int rank, int ranks) {
+        if (std::none_of(group.begin(), group.end(), is_message)) return true;
+        if (!is_exchange(group, rank, ranks)) return false;
+        for (const CommCall& call : group)
+            are_even &=
+                bytes.try_emplace(call.call.sequence, call.call.bytes).first->second == call.call.bytes;
+        groups.push_back(group);
+        return true;
+    }
+};
+
+// Its bytes are those of one message: one rank's part, as of AlltoAll itself.
+void join(const Group& group, bool are_even) {
+    CollectiveCall& first = group.front().call;
+    first.op = CollectiveOp::all_to_all;
+    first.peer = -1;
+    first.of_messages = true;
+    if (!are_even) first.bytes = kUnknownBytes;
+    for (CommCall& call : group.subspan(1)) {
+        call.is_joined = true;
+        first.aborted |= call.call.aborted;
+        first.replays = std::min(first.replays, call.call.replays);
+    }
+}
+
+}  // namespace
+
+void join_exchanges(RunCommunicator& comm) {
+    if (!comm.all_seen() || !comm.is_known()) return;
+    Exchanges found;
+    for (CommSeat& seat : comm.seats)
+        for (const Group& group : groups_of(seat))
+            if (!found.add(group, seat.rank, comm.ranks)) return;
+    for (const Group& group : found.groups) join(group, found.are_even);
+}
+
+}  // namespace gpushim::analysis
