@@ -74,6 +74,21 @@ RunRows staggered(int64_t late_ns, int64_t launching_ns) {
     return run;
 }
 
+// Two ranks that wait so long in the mean step, in their collectives, and in what nothing else runs beside.
+RunRows waiting(int64_t first_ns, int64_t second_ns, int64_t exposed_ns) {
+    RunRows run;
+    run.rank(0).rank(1);
+    run.add("skew", {{"comm", "c"}, {"steps", RunRows::kSteps}});
+    for (const int64_t rank : {0, 1}) {
+        run.steps(rank, {.ran = {{kCompute, kStepNs - exposed_ns}, {kWaiting, exposed_ns}}});
+        run.add("skew_rank", {{"comm", "c"},
+                              {"comm_rank", rank},
+                              {"rank_id", rank},
+                              {"wait_ns", RunRows::kSteps * (rank == 0 ? first_ns : second_ns)}});
+    }
+    return run;
+}
+
 }  // namespace
 
 TEST_CASE("the straggler is named with its cause, and what helps depends on that", "[rule][rule_ranks]") {
@@ -195,6 +210,26 @@ TEST_CASE("one thread launches for one GPU after the other", "[rule][rule_ranks]
     CHECK(found->gain.high_ns == Approx(4e6));
     CHECK(found->gain.low_ns == Approx(3e6));
     CHECK(found->evidence.size() >= 3);
+}
+
+//  rank 0   ████████▒▒▒▒|██████████████|
+//  rank 1   ████████████|████████▒▒▒▒▒▒|
+TEST_CASE("ranks that wait by turns gain what the one waits that waits least", "[rule][rule_ranks]") {
+    CHECK(is_ramped("uneven_work", [](double share) {
+        return waiting(of_step(share), 2 * of_step(share), 2 * of_step(share));
+    }));
+    const auto found = waiting(3 * kMs, 4 * kMs, 4 * kMs).look("uneven_work");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "each of 2 ranks waits for the others, at least 3.00 ms of a step, and none is always the last");
+    CHECK(found->gain.low_ns == 0);
+    CHECK(found->gain.high_ns == Approx(3e6));
+    CHECK(waiting(3 * kMs, 4 * kMs, 2 * kMs).look("uneven_work")->gain.high_ns == Approx(2e6));
+    CHECK(!waiting(0, 4 * kMs, 4 * kMs).look("uneven_work"));  // a straggler
+    CHECK(!waiting(3 * kMs, 4 * kMs, 0).look("uneven_work"));  // kernels run beside
+    RunRows unknown = waiting(3 * kMs, 4 * kMs, 4 * kMs);
+    unknown.change("UPDATE skew_rank SET wait_ns = NULL WHERE comm_rank = 0");
+    CHECK(!unknown.look("uneven_work"));
 }
 
 TEST_CASE("a thread for each GPU gains nothing while the host waits for another one", "[rule][rule_ranks]") {
