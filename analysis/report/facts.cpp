@@ -68,7 +68,8 @@ std::string shares_text(double low, double high) {
 }
 
 std::string times_text(double low_ns, double high_ns) {
-    const double unit = high_ns >= 1e9 ? 1e9 : high_ns >= 1e6 ? 1e6 : high_ns >= 1e3 ? 1e3 : 1;
+    const auto reaches = [&](double unit) { return high_ns >= 0.9995 * unit; };  // as it is rounded
+    const double unit = reaches(1e9) ? 1e9 : reaches(1e6) ? 1e6 : reaches(1e3) ? 1e3 : 1;
     const char* const name = unit == 1e9 ? " s" : unit == 1e6 ? " ms" : unit == 1e3 ? " us" : " ns";
     const double high = high_ns / unit;
     const char* const format = high >= 100 || unit == 1 ? "%.0f" : high >= 10 ? "%.1f" : "%.2f";

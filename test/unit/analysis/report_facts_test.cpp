@@ -34,6 +34,13 @@ TEST_CASE("shares keep two digits where they are small", "[report_facts]") {
     CHECK(share_of(1, 4) == 0.25);
 }
 
+TEST_CASE("times have the unit of the longer one, as it is rounded", "[report_facts]") {
+    CHECK(times_text(0, 999'999) == "up to 1.00 ms");
+    CHECK(times_text(0, 999'499) == "up to 999 us");
+    CHECK(times_text(500'000'000, 999'999'999) == "0.50–1.00 s");
+    CHECK(times_text(150'000, 350'000) == "150–350 us");
+}
+
 //  step        1          2          3          4         busy of 10
 //              ████████   ██████     ████████   ██████    8 6 8 6: 28 of 40, likely between 26 and 30
 TEST_CASE("a range holds the bounds, and where little is timed how steps differ", "[report_facts]") {
