@@ -1,77 +1,62 @@
 #include "trace_rows.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "../trace/event_tables.h"
 
 namespace gpushim::analysis {
 
-// Columns 0 to 5 are the same of all: enter, dur, thread, stream, API, flags; 6 is the group, 7 a text; then
-// come the times on the device, and the numbers.
+// The columns that all have come first, as far as a table has them; then come the numbers, and a text.
 struct ExportSource {
     ExportKind kind;
     const char* table;
-    const char *stream, *api, *flags, *group, *text;
-    const char* numbers;
-    size_t count;
-    bool has_times;
+    std::vector<std::string> numbers;
+    bool has_times;  // and a table of device times beside it
 };
 
 namespace {
 
-constexpr int kText = 7, kTimes = 8, kFirstNumber = 11;
+enum Column : size_t { kDur, kThread, kStream, kApi, kFlags, kGroup, kFirstNumber };
+enum TimesColumn : size_t { kStartOffset, kLasted, kError };
+constexpr size_t kClass = 3;  // of the numbers of a gap: a text
 
-#define EVENT_OF "(SELECT id FROM handle WHERE id = t.target_id AND kind = 'event')"
-
-constexpr ExportSource kSources[] = {
-    {ExportKind::launch, "launch", "t.stream_id", "NULL", "t.flags", "t.group_id", "NULL", "t.shape_id", 1,
-     true},
-    {ExportKind::copy, "copy", "t.stream_id", "t.api_id", "t.flags", "t.group_id", "NULL",
-     "t.bytes, t.direction, t.sides", 3, true},
-    {ExportKind::memset, "memset", "t.stream_id", "t.api_id", "t.flags", "t.group_id", "NULL", "t.bytes", 1,
-     true},
-    {ExportKind::graph, "graph_launch", "t.stream_id", "t.api_id", "t.flags", "NULL", "NULL", "t.graph_id", 1,
-     true},
-    {ExportKind::sync, "sync", "t.stream_id", "t.api_id", "t.flags", "t.group_id", "NULL",
-     EVENT_OF ", t.calls", 2, false},
-    {ExportKind::collective, "collective", "t.stream_id", "t.api_id", "t.flags", "t.group_id", "NULL",
-     "t.bytes, t.count, t.dtype, t.peer, t.seq, t.communicator_id", 6, false},
-    {ExportKind::memory, "memory", "NULL", "t.api_id", "t.flags", "NULL", "NULL",
-     "t.bytes, t.kind, t.address, t.held_bytes, t.context_id", 5, false},
-    {ExportKind::call, "call", "t.stream_id", "t.api_id", "t.flags", "t.group_id", "NULL", EVENT_OF, 1,
+// Those of which there are many.
+const ExportSource kSources[] = {
+    {ExportKind::launch, "launch", {"shape_id"}, true},
+    {ExportKind::copy, "copy", {"bytes", "direction", "sides"}, true},
+    {ExportKind::memset, "memset", {"bytes"}, true},
+    {ExportKind::graph, "graph_launch", {"graph_id"}, true},
+    {ExportKind::sync, "sync", {"target_id", "calls"}, false},
+    {ExportKind::collective,
+     "collective",
+     {"bytes", "count", "dtype", "peer", "seq", "communicator_id"},
      false},
-    {ExportKind::gap, "host_gap", "NULL", "NULL", "0", "NULL", "t.class",
-     "t.running_ns, t.runqueue_ns, t.samples", 3, false},
-    {ExportKind::mark, "marker", "NULL", "NULL", "t.flags", "NULL",
-     "coalesce((SELECT text FROM name WHERE id = t.name_id), t.kind)", "t.value", 1, false},
+    {ExportKind::memory, "memory", {"bytes", "kind", "address", "held_bytes", "context_id"}, false},
+    {ExportKind::call, "call", {"target_id"}, false},
+    {ExportKind::gap, "host_gap", {"running_ns", "runqueue_ns", "samples", "class"}, false},
 };
-constexpr ExportSource kRange = {ExportKind::range, "v_range", "", "", "", "", "", "", 1, false};
+const ExportSource kMark = {ExportKind::mark, "marker", {}, false};
+const ExportSource kRange = {ExportKind::range, "v_range", {}, false};
 
+// Of marks and ranges: when, how long, thread, flags, text, number.
+constexpr const char* kMarks =
+    "SELECT enter_ns, NULL, thread_id, flags,"
+    " coalesce((SELECT text FROM name WHERE id = t.name_id), t.kind), value"
+    " FROM marker t WHERE enter_ns >= ?1 AND enter_ns < ?2"
+    " AND kind IN ('mark', 'profiler_start', 'profiler_stop', 'rest', 'resume') ORDER BY enter_ns";
 // Ranges begin where the row of their end says.
 constexpr const char* kAllRanges =
-    "SELECT start_ns, dur_ns, thread_id, NULL, NULL, 0, NULL, name, NULL, NULL, NULL, kind = 'process'"
+    "SELECT start_ns, dur_ns, thread_id, 0, name, kind = 'process'"
     " FROM v_range WHERE start_ns >= ?1 AND start_ns < ?2 ORDER BY start_ns, dur_ns DESC";
 constexpr const char* kRangesWithin =
-    "SELECT m.enter_ns - m.dur_ns, m.dur_ns, m.thread_id, NULL, NULL, 0, NULL, n.text, NULL, NULL, NULL,"
-    " m.kind = 'range_end' FROM marker m LEFT JOIN name n ON n.id = m.name_id"
+    "SELECT m.enter_ns - m.dur_ns, m.dur_ns, m.thread_id, 0, n.text, m.kind = 'range_end' FROM marker m LEFT "
+    "JOIN name n ON n.id = m.name_id"
     " WHERE m.enter_ns >= ?1 AND m.enter_ns <= ?2 AND m.kind IN ('pop', 'range_end')"
     " AND m.enter_ns - m.dur_ns >= ?1 ORDER BY 1, 2 DESC";
 
-std::string sql_of(const ExportSource& source, bool first_schema) {
-    std::string sql = "SELECT t.enter_ns, " +
-                      std::string(source.table == std::string_view("marker") ? "NULL" : "t.dur_ns") +
-                      ", t.thread_id";
-    for (const char* column : {source.stream, source.api, source.flags, source.group, source.text})
-        sql += std::string(", ") + column;
-    const bool has_times = source.has_times && !first_schema;
-    sql += has_times ? ", d.start_offset_ns, d.dur_ns, d.level_error_id, " : ", NULL, NULL, NULL, ";
-    sql += source.numbers + std::string(" FROM \"") + source.table + "\" t";
-    if (has_times) sql += " LEFT JOIN " + std::string(source.table) + "_device d ON d.enter_ns = t.enter_ns";
-    sql += " WHERE t.enter_ns >= ?1 AND t.enter_ns < ?2";
-    if (source.kind == ExportKind::mark)
-        sql += " AND t.kind IN ('mark', 'profiler_start', 'profiler_stop', 'rest', 'resume')";
-    return sql + " ORDER BY t.enter_ns";
-}
+// The event that a call is about: no more is told of what else it may be about.
+constexpr const char* kIsEvent = "SELECT 1 FROM handle WHERE id = ?1 AND kind = 'event'";
 
 template <class Map>
 const typename Map::mapped_type* find(const Map& map, int64_t key) {
@@ -80,6 +65,7 @@ const typename Map::mapped_type* find(const Map& map, int64_t key) {
 }
 
 int64_t known(const Query& row, int column) { return row.maybe(column).value_or(kNoNumber); }
+int64_t known(const NumberRow& row, size_t column) { return row.number_or(column, kNoNumber); }
 
 // A profiler's small numbers are kept; the driver's values and the default streams' have none.
 bool are_small(const Database& base) {
@@ -160,66 +146,143 @@ std::shared_ptr<const ExportWords> export_words(const Trace& trace) {
     return std::make_shared<const ExportWords>(words_of_export(trace.base));
 }
 
+TraceRows::Cursor::Cursor(const Database& base, const ExportSource& of, int64_t from_ns) : source(&of) {
+    std::vector<std::string> columns = {"dur_ns", "thread_id", "stream_id", "api_id", "flags", "group_id"};
+    columns.insert(columns.end(), of.numbers.begin(), of.numbers.end());
+    rows.emplace(base, of.table, "enter_ns", columns, from_ns);
+    if (!of.has_times || base.is_of_first_schema()) return;
+    times.emplace(base, std::string(of.table) + "_device", "enter_ns",
+                  std::vector<std::string>{"start_offset_ns", "dur_ns", "level_error_id"}, from_ns);
+    has_times = times->next(times_at);
+}
+
+TraceRows::Cursor::Cursor(const Database& base, const ExportSource& of, const char* sql) : source(&of) {
+    query.emplace(base.prepare(sql));
+}
+
 TraceRows::TraceRows(const Trace& trace, std::shared_ptr<const ExportWords> words, int64_t from_ns,
                      int64_t until_ns)
-    : words_(std::move(words)) {
-    open(trace, from_ns, std::min(until_ns, trace.until_ns), false);
+    : words_(std::move(words)), is_event_(trace.base.prepare(kIsEvent)) {
+    open(trace, from_ns, std::min(until_ns, trace.until_ns), kRangesWithin);
 }
 
-TraceRows::TraceRows(const Trace& trace) : words_(export_words(trace)) {
-    open(trace, INT64_MIN, trace.until_ns, true);
+TraceRows::TraceRows(const Trace& trace)
+    : words_(export_words(trace)), is_event_(trace.base.prepare(kIsEvent)) {
+    open(trace, INT64_MIN, trace.until_ns, kAllRanges);
 }
 
-void TraceRows::open(const Trace& trace, int64_t from_ns, int64_t until_ns, bool all) {
+void TraceRows::open(const Trace& trace, int64_t from_ns, int64_t until_ns, const char* ranges) {
     const bool first_schema = trace.base.is_of_first_schema();
-    const auto add = [&](const ExportSource& source, const std::string& sql) {
-        cursors_.push_back({&source, trace.base.prepare(sql)});
-        cursors_.back().rows.bind(1, from_ns);
-        cursors_.back().rows.bind(2, until_ns);
-    };
+    until_ns_ = until_ns;
+    cursors_.reserve(std::size(kSources) + 2);
     for (const ExportSource& source : kSources)
         // The first schema had other columns there, and no rows.
-        if (!first_schema || (source.kind != ExportKind::gap && source.kind != ExportKind::mark))
-            add(source, sql_of(source, first_schema));
-    if (!first_schema) add(kRange, all ? kAllRanges : kRangesWithin);
-    for (Cursor& cursor : cursors_) step(cursor);
+        if (!first_schema || source.kind != ExportKind::gap)
+            cursors_.emplace_back(trace.base, source, from_ns);
+    if (!first_schema) {
+        cursors_.emplace_back(trace.base, kMark, kMarks);
+        cursors_.emplace_back(trace.base, kRange, ranges);
+    }
+    for (Cursor& cursor : cursors_) {
+        if (cursor.query) {
+            cursor.query->bind(1, from_ns);
+            cursor.query->bind(2, until_ns);
+        }
+        step(cursor);
+    }
 }
 
-void TraceRows::step(Cursor& cursor) const {
-    const Query& rows = cursor.rows;
-    const ExportSource& source = *cursor.source;
-    cursor.has_row = cursor.rows.step();
-    if (!cursor.has_row) return;
-    ExportRow& row = cursor.row = {};
-    row.kind = source.kind;
+void TraceRows::step(Cursor& cursor) {
+    cursor.row = {};
+    cursor.row.kind = cursor.source->kind;
+    cursor.has_row = cursor.query ? step_query(cursor) : step_numbers(cursor);
+}
+
+int64_t TraceRows::tid_of(int64_t thread_id) const {
+    const auto* tid = find(words_->tids, thread_id);
+    return tid == nullptr ? kNoNumber : *tid;
+}
+
+bool TraceRows::step_query(Cursor& cursor) const {
+    Query& rows = *cursor.query;
+    if (!rows.step()) return false;
+    ExportRow& row = cursor.row;
     row.enter_ns = rows.number(0);
     row.dur_ns = known(rows, 1);
-    if (const auto* tid = find(words_->tids, rows.number(2))) row.tid = *tid;
-    if (const auto* stream = rows.is_null(3) ? nullptr : find(words_->streams, rows.number(3))) {
+    row.tid = tid_of(rows.number(2));
+    row.flags = rows.number(3);
+    cursor.text = rows.text(4);
+    if (!rows.is_null(4)) row.name = cursor.text;
+    row.numbers[0] = known(rows, 5);
+    if (row.kind == ExportKind::range && row.numbers[0] == 1) row.kind = ExportKind::process_range;
+    return true;
+}
+
+bool TraceRows::step_numbers(Cursor& cursor) {
+    const NumberRow& at = cursor.at;
+    if (!cursor.rows->next(cursor.at) || at.key >= until_ns_) return false;
+    ExportRow& row = cursor.row;
+    row.enter_ns = at.key;
+    row.dur_ns = known(at, kDur);
+    row.tid = tid_of(at.number(kThread));
+    if (const auto* stream = at.is_null(kStream) ? nullptr : find(words_->streams, at.number(kStream))) {
         row.device = stream->device;
         row.context = stream->context;
         row.stream = stream->number;
     }
-    if (const auto* api = rows.is_null(4) ? nullptr : find(words_->apis, rows.number(4))) row.name = *api;
-    row.flags = rows.number(5);
-    row.group = known(rows, 6);
-    if (!rows.is_null(kTimes) && !rows.is_null(kTimes + 1)) {
-        row.start_ns = row.enter_ns + rows.number(kTimes);
-        row.ran_ns = rows.number(kTimes + 1);
-        if (const auto* error = find(words_->errors, rows.number(kTimes + 2)))
-            row.error_ns = error->likely_ns;
+    if (const auto* api = at.is_null(kApi) ? nullptr : find(words_->apis, at.number(kApi))) row.name = *api;
+    row.flags = at.number(kFlags);
+    row.group = known(at, kGroup);
+    if (cursor.times) read_times(cursor);
+    for (size_t i = 0; i < cursor.source->numbers.size() && i < row.numbers.size(); ++i)
+        row.numbers[i] = known(at, kFirstNumber + i);
+    tell(cursor);
+    return true;
+}
+
+void TraceRows::read_times(Cursor& cursor) const {
+    const NumberRow& at = cursor.times_at;
+    ExportRow& row = cursor.row;
+    while (cursor.has_times && at.key < row.enter_ns) cursor.has_times = cursor.times->next(cursor.times_at);
+    if (!cursor.has_times || at.key != row.enter_ns) return;
+    if (at.is_null(kStartOffset) || at.is_null(kLasted)) return;
+    row.start_ns = row.enter_ns + at.number(kStartOffset);
+    row.ran_ns = at.number(kLasted);
+    if (const auto* error = find(words_->errors, at.number(kError))) row.error_ns = error->likely_ns;
+}
+
+// What its numbers mean, by kind.
+void TraceRows::tell(Cursor& cursor) {
+    ExportRow& row = cursor.row;
+    switch (row.kind) {
+        case ExportKind::launch:
+            return name_launch(*words_, row);
+        case ExportKind::collective:
+            return name_collective(*words_, row);
+        case ExportKind::memory:
+            return name_memory(*words_, row);
+        case ExportKind::graph:
+            return name_graph(*words_, row);
+        case ExportKind::sync:
+        case ExportKind::call:
+            if (!is_event(row.numbers[0])) row.numbers[0] = kNoNumber;
+            return;
+        case ExportKind::gap:
+            row.numbers[kClass] = kNoNumber;
+            cursor.text = cursor.at.text;
+            if (!cursor.at.is_null(kFirstNumber + kClass)) row.what = cursor.text;
+            return;
+        default:
+            return;
     }
-    for (size_t i = 0; i < source.count; ++i)
-        row.numbers[i] = known(rows, kFirstNumber + static_cast<int>(i));
-    if (!rows.is_null(kText)) {
-        cursor.text = rows.text(kText);
-        (source.kind == ExportKind::gap ? row.what : row.name) = cursor.text;
-    }
-    if (source.kind == ExportKind::launch) name_launch(*words_, row);
-    if (source.kind == ExportKind::collective) name_collective(*words_, row);
-    if (source.kind == ExportKind::memory) name_memory(*words_, row);
-    if (source.kind == ExportKind::graph) name_graph(*words_, row);
-    if (source.kind == ExportKind::range && row.numbers[0] == 1) row.kind = ExportKind::process_range;
+}
+
+bool TraceRows::is_event(int64_t handle_id) {
+    if (handle_id == kNoNumber) return false;
+    is_event_.bind(1, handle_id);
+    const bool is = is_event_.step();
+    is_event_.reset();
+    return is;
 }
 
 bool TraceRows::next(ExportRow& row) {
@@ -239,11 +302,13 @@ bool TraceRows::next(ExportRow& row) {
 
 int64_t count_rows(const Database& base) {
     int64_t rows = 0;
-    for (const ExportSource& source : kSources) {
-        if (!base.has(source.table)) continue;
-        Query count = base.prepare(std::string("SELECT count(*) FROM \"") + source.table + "\"");
-        if (count.step()) rows += count.number(0);
-    }
+    const auto count = [&](const char* table) {
+        if (!base.has(table)) return;
+        Query count_of = base.prepare(std::string("SELECT count(*) FROM \"") + table + "\"");
+        if (count_of.step()) rows += count_of.number(0);
+    };
+    for (const ExportSource& source : kSources) count(source.table);
+    count(kMark.table);
     return rows;
 }
 

@@ -2,9 +2,14 @@
 // memory are only the texts that a trace tells apart, whose number is bounded. One thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
+#include "../sqlite/number_rows.h"
 #include "../trace/inputs.h"
 #include "export_row.h"
 
@@ -56,17 +61,32 @@ class TraceRows : public ExportRows {
     bool next(ExportRow& row) override;
 
   private:
+    // The rows of a table: numbers, or what a statement gives.
     struct Cursor {
+        Cursor(const Database& base, const ExportSource& of, int64_t from_ns);
+        Cursor(const Database& base, const ExportSource& of, const char* sql);
+
         const ExportSource* source;
-        Query rows;
+        std::optional<NumberRows> rows, times;
+        NumberRow at = {}, times_at = {};
+        bool has_times = false;
+        std::optional<Query> query;
         ExportRow row = {};
         std::string text = {};  // what the row's name is in, where it has one of its own
         bool has_row = false;
     };
-    void open(const Trace& trace, int64_t from_ns, int64_t until_ns, bool all);
-    void step(Cursor& cursor) const;
+    void open(const Trace& trace, int64_t from_ns, int64_t until_ns, const char* ranges);
+    void step(Cursor& cursor);
+    bool step_query(Cursor& cursor) const;
+    bool step_numbers(Cursor& cursor);
+    void read_times(Cursor& cursor) const;
+    void tell(Cursor& cursor);
+    int64_t tid_of(int64_t thread_id) const;
+    bool is_event(int64_t handle_id);
 
     std::shared_ptr<const ExportWords> words_;
+    Query is_event_;
+    int64_t until_ns_ = INT64_MAX;
     std::vector<Cursor> cursors_;
     Cursor* given_ = nullptr;
 };

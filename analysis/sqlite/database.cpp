@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "../failure.h"
 #include "../process/temporary.h"
+#include "plain_layout.h"
 
 namespace gpushim::analysis {
 
@@ -104,6 +106,12 @@ void Database::Close::operator()(sqlite3* base) const {
     sqlite3_close_v2(base);  // fails for nothing but misuse
 }
 
+struct Database::Layouts {
+    Layouts(sqlite3* base, const std::string& where) : layouts(base, where) {}
+    std::mutex lock;
+    PlainLayouts layouts;
+};
+
 void Database::check(int code) const {
     if (code != SQLITE_OK) fail(where_, base_ ? sqlite3_errmsg(base_.get()) : sqlite3_errstr(code));
 }
@@ -146,7 +154,9 @@ Database::Database(const fs::path& path) : where_(path.string()) {
     }
     prepare("SELECT count(*) FROM sqlite_schema").step();
     run("PRAGMA query_only = ON");
-    if (is_one_file_) known_ = look();
+    if (!is_one_file_) return;
+    known_ = look();
+    layouts_ = std::make_shared<Layouts>(base_.get(), where_);
 }
 
 Database Database::in_memory() {
@@ -189,6 +199,13 @@ std::set<std::string, std::less<>> Database::columns_of(std::string_view table_o
     return all;
 }
 
+const PlainLayout* Database::plain_layout(const std::string& table) const {
+    if (!layouts_) return nullptr;
+    const std::lock_guard guard(layouts_->lock);
+    const PlainLayout& layout = layouts_->layouts.of(table);
+    return layout.root_page > 0 ? &layout : nullptr;
+}
+
 Query::Query(sqlite3* base, const std::string& where, std::string_view sql, size_t* used)
     : base_(base), where_(where) {
     sqlite3_stmt* statement = nullptr;
@@ -222,6 +239,8 @@ bool Query::step() {
     if (code != SQLITE_ROW && code != SQLITE_DONE) fail_last(base_, where_);
     return code == SQLITE_ROW;
 }
+
+void Query::reset() { sqlite3_reset(raw()); }  // repeats the error that step() has told
 
 int Query::columns() const { return sqlite3_column_count(raw()); }
 

@@ -19,6 +19,7 @@ struct sqlite3_stmt;
 namespace gpushim::analysis {
 
 class TemporaryFolder;
+struct PlainLayout;
 
 constexpr int64_t kRunApplication = 0x67707372;      // "gpsr": PRAGMA application_id of run databases
 constexpr int64_t kSummaryApplication = 0x67707373;  // "gpss": of rank summaries
@@ -35,6 +36,7 @@ class Query {
 
     void bind(int parameter, const Value& value);  // from 1
     bool step();
+    void reset();  // to be asked again, with other parameters
     int columns() const;
     std::string column_name(int column) const;
     std::string column_type(int column) const;  // as declared; empty: an expression
@@ -71,8 +73,9 @@ class Database {
     bool is_of_first_schema() const { return schema_version() < 2; }
     bool has(std::string_view table_or_view) const;
     std::set<std::string, std::less<>> columns_of(std::string_view table_or_view) const;
-    // Nothing of it lies beside the file (a -wal), so its pages are as they are there.
-    bool is_one_file() const { return is_one_file_; }
+    // Null: there is no such table, it is made in another way, or something of the file lies beside it (a
+    // -wal), so that its pages are not as they are there.
+    const PlainLayout* plain_layout(const std::string& table) const;
     const std::string& where() const { return where_; }
     sqlite3* raw() const { return base_.get(); }
 
@@ -81,6 +84,7 @@ class Database {
         int version = 0;
         std::set<std::string, std::less<>> names;  // of tables and views
     };
+    struct Layouts;
     Known look() const;
 
     Database() = default;
@@ -93,7 +97,8 @@ class Database {
     };
     std::string where_;
     bool is_one_file_ = false;
-    std::optional<Known> known_;  // of one file: it is asked often, and nobody changes it
+    std::optional<Known> known_;        // of one file: it is asked often, and nobody changes it
+    std::shared_ptr<Layouts> layouts_;  // the same
     // A copy, where the file cannot be read in place; removed with this object. Behind the connection that
     // uses it.
     std::shared_ptr<const TemporaryFolder> copy_;

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "plain_layout.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -60,10 +62,8 @@ NumberRows::NumberRows(const Database& base, const std::string& table, const std
         query_->bind(1, first_key);
         return;
     }
-    Query places = base.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid");
-    places.bind(1, table);
-    while (places.step()) {
-        const auto found = std::find(columns.begin(), columns.end(), places.text(0));
+    for (const std::string& place : base.plain_layout(table)->columns) {
+        const auto found = std::find(columns.begin(), columns.end(), place);
         asked_.push_back(found == columns.end() ? kUnasked : static_cast<uint8_t>(found - columns.begin()));
     }
     while (!asked_.empty() && asked_.back() == kUnasked) asked_.pop_back();

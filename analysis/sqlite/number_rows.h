@@ -14,7 +14,7 @@
 
 namespace gpushim::analysis {
 
-constexpr size_t kMostColumns = 10;
+constexpr size_t kMostColumns = 12;
 
 struct NumberRow {
     int64_t key = 0;

@@ -7,28 +7,21 @@
 #include <cstring>
 
 #include "../failure.h"
+#include "page_format.h"
+#include "plain_layout.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-// https://www.sqlite.org/fileformat2.html
-constexpr uint8_t kInterior = 5, kLeaf = 13;  // kinds of pages of a table
-constexpr uint32_t kFileHeader = 100, kInteriorHeader = 12, kLeafHeader = 8;
+constexpr uint32_t kFileHeader = 100;
 constexpr uint32_t kPagesAtOnce = 16;
 constexpr uint32_t kPageBytesPlace = 16, kReservedPlace = 20;
 
 uint32_t two_bytes(const uint8_t* at) { return uint32_t{at[0]} << 8 | at[1]; }
 uint32_t four_bytes(const uint8_t* at) { return two_bytes(at) << 16 | two_bytes(at + 2); }
 
-// Where rows have no other key, and the place of a column in them is its place in the table.
-constexpr const char* kPlainTable =
-    "SELECT s.rootpage FROM sqlite_schema s WHERE s.type = 'table' AND s.name = ?1 AND 1 ="
-    " (SELECT count(*) FROM pragma_table_xinfo(?1) c WHERE c.pk > 0 AND c.name = ?2 AND c.cid = 0"
-    "  AND c.type = 'INTEGER' COLLATE NOCASE) AND NOT EXISTS"
-    " (SELECT 1 FROM pragma_table_xinfo(?1) c WHERE c.hidden <> 0 OR c.dflt_value IS NOT NULL"
-    "  OR c.pk > 0 AND c.cid <> 0) AND NOT EXISTS"
-    " (SELECT 1 FROM pragma_index_list(?1) i WHERE i.origin = 'pk')";
+constexpr const char* kAny = "SELECT 1 FROM sqlite_schema";
 
 constexpr uint64_t kGoesOn = 0x8080808080808080;  // a bit of each byte but the last
 
@@ -56,28 +49,26 @@ const uint8_t* read_varint(const uint8_t* at, const uint8_t* end, uint64_t& valu
     return at;
 }
 
-TablePages::TablePages(Query root, sqlite3_file* file, std::string where)
-    : root_(std::move(root)), file_(file), where_(std::move(where)) {}
+TablePages::TablePages(Query open, sqlite3_file* file, std::string where)
+    : open_(std::move(open)), file_(file), where_(std::move(where)) {}
 
 void TablePages::damaged() const { throw Failure(where_ + ": the database is damaged", kUsage); }
 
 std::optional<TablePages> TablePages::open(const Database& base, const std::string& table,
                                            const std::string& key, int64_t first_key) {
-    if (!base.is_one_file()) return {};
-    Query root = base.prepare(kPlainTable);
-    root.bind(1, table);
-    root.bind(2, key);
-    if (!root.step()) return {};
+    const PlainLayout* const layout = base.plain_layout(table);
+    if (layout == nullptr || layout->columns.front() != key) return {};
+    Query open = base.prepare(kAny);
+    open.step();
     sqlite3_file* file = nullptr;
     const int code = sqlite3_file_control(base.raw(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
     if (code != SQLITE_OK || file == nullptr || file->pMethods == nullptr) return {};
-    const int64_t page = root.number(0);
-    TablePages pages(std::move(root), file, base.where());
+    TablePages pages(std::move(open), file, base.where());
     pages.first_key_ = first_key;
-    if (!pages.read_header() || page <= 1 || page > UINT32_MAX) return {};
-    pages.to_visit_.push_back(static_cast<uint32_t>(page));
-    const uint8_t kind = *pages.load(static_cast<uint32_t>(page));
-    if (kind != kInterior && kind != kLeaf) return {};  // its rows are in the tree of a key
+    if (!pages.read_header() || layout->root_page <= 1) return {};
+    pages.to_visit_.push_back(layout->root_page);
+    const uint8_t kind = *pages.load(layout->root_page);
+    if (kind != kInteriorPage && kind != kLeafPage) return {};  // its rows are in the tree of a key
     return pages;
 }
 
@@ -123,12 +114,12 @@ bool TablePages::next_leaf() {
         to_visit_.pop_back();
         if (visited_++ >= pages_ || number == 1) damaged();
         const uint8_t* page = load(number);
-        const uint32_t cells = two_bytes(page + 3);
-        const uint32_t header = *page == kInterior ? kInteriorHeader : kLeafHeader;
+        const uint32_t cells = two_bytes(page + kCellsPlace);
+        const uint32_t header = *page == kInteriorPage ? kInteriorHeader : kLeafHeader;
         if (header + 2 * cells > usable_bytes_) damaged();
-        if (*page == kInterior) {
+        if (*page == kInteriorPage) {
             visit_children(page, page + header, cells);
-        } else if (*page == kLeaf) {
+        } else if (*page == kLeafPage) {
             page_ = page;
             cell_places_ = page + header;
             cell_ = 0;
@@ -142,8 +133,7 @@ bool TablePages::next_leaf() {
 }
 
 void TablePages::visit_children(const uint8_t* page, const uint8_t* places, uint32_t cells) {
-    constexpr uint32_t kRightmost = 8;  // its place in the page's header
-    to_visit_.push_back(four_bytes(page + kRightmost));
+    to_visit_.push_back(four_bytes(page + kRightmostPlace));
     for (uint32_t i = cells; i-- > 0;) {
         const uint32_t place = two_bytes(places + size_t{2} * i);
         if (place + 4 > usable_bytes_) damaged();
@@ -161,16 +151,19 @@ void TablePages::visit_children(const uint8_t* page, const uint8_t* places, uint
 const uint8_t* TablePages::read_key(const uint8_t* at, const uint8_t* end, uint64_t& key) {
     static_assert(std::endian::native == std::endian::little);
     uint64_t bytes = 0;
-    if (end - at >= static_cast<std::ptrdiff_t>(sizeof bytes)) {
+    if (end - at > static_cast<std::ptrdiff_t>(sizeof bytes)) {
         std::memcpy(&bytes, at, sizeof bytes);
-        const uint64_t whole = UINT64_MAX >> (64 - 8 * key_bytes_);
-        if ((bytes & kGoesOn & whole) == (kGoesOn & whole >> 8)) {
-            key = without_eighths(__builtin_bswap64(bytes) >> (64 - 8 * key_bytes_));
+        const int64_t here = std::min<int64_t>(key_bytes_, sizeof bytes);
+        const uint64_t whole = UINT64_MAX >> (64 - 8 * here);
+        const bool is_longest = key_bytes_ > here;  // its last byte has all of its bits
+        if ((bytes & kGoesOn & whole) == (kGoesOn & (is_longest ? whole : whole >> 8))) {
+            key = without_eighths(__builtin_bswap64(bytes) >> (64 - 8 * here));
+            if (is_longest) key = key << 8 | at[here];
             return at + key_bytes_;
         }
     }
     const uint8_t* const behind = read_varint(at, end, key);
-    if (behind != nullptr) key_bytes_ = std::min<int64_t>(behind - at, sizeof bytes);
+    if (behind != nullptr) key_bytes_ = behind - at;
     return behind;
 }
 

@@ -7,8 +7,8 @@
 //   root   [ 2 | 5 | 3 ]          pages to visit: 2, then 5, then 3
 //   leaves   2: rows 1..90   5: rows 91..180   3: rows 181..        from row 100 on: 5, then 3
 //
-// Every number in the file is checked before it is used: a damaged file ends in a Failure. The statement that
-// found the root stays open, so nobody changes the file meanwhile. One thread; others may read the
+// Every number in the file is checked before it is used: a damaged file ends in a Failure. A statement of the
+// file stays open, so nobody changes it meanwhile. One thread; others may read the
 // same file by readers of their own, because SQLite reads at a place without moving to it.
 #pragma once
 
@@ -50,7 +50,7 @@ class TablePages {
     [[noreturn]] void damaged() const;
 
   private:
-    TablePages(Query root, sqlite3_file* file, std::string where);
+    TablePages(Query open, sqlite3_file* file, std::string where);
     bool read_header();
     void hold(uint32_t pages);  // at once, from now on
     bool next_leaf();
@@ -59,7 +59,7 @@ class TablePages {
     const uint8_t* load(uint32_t page);
     void visit_children(const uint8_t* page, const uint8_t* header, uint32_t cells);
 
-    Query root_;
+    Query open_;
     sqlite3_file* file_;
     std::string where_;
     int64_t first_key_ = INT64_MIN;

@@ -45,7 +45,7 @@ class KeptWriter::OpenRanges {
 };
 
 KeptWriter::KeptWriter(const TraceFacts& facts, RunDb& run)
-    : facts_(facts), run_(run), words_(export_words(*facts.trace)) {
+    : facts_(facts), run_(run), calls_(run, "kept_call"), words_(export_words(*facts.trace)) {
     Query offset = facts.trace->base.prepare("SELECT real_minus_mono_ns FROM v_offset");
     if (offset.step()) offset_ns_ = offset.number(0);
     const auto of_rank = [&](const char* sql) {
@@ -79,6 +79,7 @@ void KeptWriter::keep(size_t step, const std::string& why) {
         }
     }
     keep_before(step, place, left_out);
+    calls_.end();
     run_.add("kept_step", {facts_.rank_id, place.step, why, place.nth, left_out, offset_ns_});
     steps_.insert(place.step);
 }
@@ -130,33 +131,33 @@ void KeptWriter::write(const Place& place, const ExportRow& row, Value range) {
     if (row.device != ExportRow::kNone && row.stream != ExportRow::kNone)
         streams_.insert({row.device, row.stream});
     const auto& n = row.numbers;
-    run_.add("kept_call", {facts_.rank_id,
-                           place.step,
-                           place.nth,
-                           std::string(export_kind_name(row.kind)),
-                           row.enter_ns,
-                           number(row.dur_ns),
-                           number(row.tid),
-                           row.flags,
-                           number(row.device),
-                           number(row.context),
-                           number(row.stream),
-                           number(row.group),
-                           number(row.start_ns),
-                           number(row.ran_ns),
-                           row.error_ns,
-                           text(row.name),
-                           text(row.what),
-                           number(n[0]),
-                           number(n[1]),
-                           number(n[2]),
-                           number(n[3]),
-                           number(n[4]),
-                           number(n[5]),
-                           number(n[6]),
-                           place.before,
-                           std::move(range),
-                           line_of(row)});
+    calls_.add({facts_.rank_id,
+                place.step,
+                place.nth,
+                std::string(export_kind_name(row.kind)),
+                row.enter_ns,
+                number(row.dur_ns),
+                number(row.tid),
+                row.flags,
+                number(row.device),
+                number(row.context),
+                number(row.stream),
+                number(row.group),
+                number(row.start_ns),
+                number(row.ran_ns),
+                row.error_ns,
+                text(row.name),
+                text(row.what),
+                number(n[0]),
+                number(n[1]),
+                number(n[2]),
+                number(n[3]),
+                number(n[4]),
+                number(n[5]),
+                number(n[6]),
+                place.before,
+                std::move(range),
+                line_of(row)});
 }
 
 Value KeptWriter::text(std::string_view words) {

@@ -52,6 +52,7 @@ class KeptWriter {
 
     const TraceFacts& facts_;
     RunDb& run_;
+    ManyRows calls_;
     const std::shared_ptr<const ExportWords> words_;
     int64_t offset_ns_ = 0;
     std::map<std::string, int64_t, std::less<>> texts_;
