@@ -134,7 +134,7 @@ $(OBJ)/test/sim/engine/%.o: CXXFLAGS += -fvisibility=default
 # --- units: several files compiled as one --------------------------------------------------------------
 # Of a folder's files, in order, so many are one unit where that is quick, but for those that have flags of
 # their own, or that something else is made of, too.
-IN_NO_UNIT        = %/catch_main.cpp $(FLOOR_ALONE) $(SHIM_ALONE)
+IN_NO_UNIT        = %/catch_main.cpp $(IMAGE_MAKER) $(FLOOR_ALONE) $(SHIM_ALONE)
 DOZENS           := $(shell for i in $$(seq 1 12 240); do echo $$i-$$((i + 11)); done)
 part_of           = $(wordlist $(firstword $(subst -, ,$(2))),$(lastword $(subst -, ,$(2))),\
                       $(filter-out $(IN_NO_UNIT),$(call sources,$(1))))
@@ -326,10 +326,11 @@ $(SHIM): $(SHIM_OBJECTS) $(FLOOR) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUI
 
 # --- the analyzer: one program, `gpushim` ------------------------------------------------------------------
 ANALYZER         := $(BUILD)/gpushim
-ANALYZER_SOURCES := $(call sources,analysis analysis/* analysis/*/*)
+IMAGE_MAKER      := analysis/run/sql/make_images.cpp
+ANALYZER_SOURCES := $(filter-out $(IMAGE_MAKER),$(call sources,analysis analysis/* analysis/*/*))
 $(OBJ)/analysis/%.o: FILE_FLAGS := $(ANALYZER_FLAGS)
 # The run's SQL, folder by folder and file by file, as one array of texts; then what the metrics come to.
-RUN_SQL          := $(foreach folder,tables ranks views fill derive summary, \
+RUN_SQL          := $(foreach folder,tables temporary ranks views fill derive summary, \
                       $(call files,analysis/run/sql/$(folder)/*.sql))
 RUN_SQL_SOURCE   := $(OBJ)/analysis/run_sql.cpp
 METRICS          := $(call files,analysis/metric/*.sql)
@@ -346,14 +347,29 @@ $(RUN_SQL_SOURCE): $(RUN_SQL) $(METRICS) $(METRIC_ROWS) analysis/run/sql/run_db.
 $(OBJ)/analysis/run_sql.o: $(RUN_SQL_SOURCE) $(BUILD)/compile.flags
 	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
-# What importers begin a trace with: the shim's own schema.
+# What a trace is made of: the shim's own schema, and what only importers have.
 TRACE_SCHEMA_SOURCE := $(OBJ)/analysis/trace_schema.cpp
-$(TRACE_SCHEMA_SOURCE): $(TRACE_SCHEMA)
+IMPORTED_TABLES     := analysis/importer/imported_tables.sql
+$(TRACE_SCHEMA_SOURCE): $(TRACE_SCHEMA) $(IMPORTED_TABLES)
 	@mkdir -p $(@D)
-	@{ echo 'namespace gpushim::analysis { extern const char kTraceSchema[]; const char kTraceSchema[] ='; \
+	@{ echo 'namespace gpushim::analysis { extern const char kTraceSchema[], kImportedSchema[];'; \
+	   echo 'const char kTraceSchema[] ='; \
 	   for file in $(TRACE_SCHEMA); do printf 'R"sql('; cat "$$file"; printf ')sql"\n'; done; \
-	   echo '; }'; } > $@
+	   printf '; const char kImportedSchema[] = R"sql('; cat $(IMPORTED_TABLES); echo ')sql"; }'; } > $@
 $(OBJ)/analysis/trace_schema.o: $(TRACE_SCHEMA_SOURCE) $(BUILD)/compile.flags
+	@echo "  CXX    $<$(counted)"
+	@$(COMPILE) -fvisibility=hidden -c $< -o $@
+# What imported traces and runs begin with: these and the run's tables and views, as the SQLite that is linked
+# makes them.
+IMAGES           := $(OBJ)/analysis/images
+ifneq ($(ANALYZER_SOURCES),)
+OBJECTS          += $(OBJ)/$(IMAGE_MAKER:.cpp=.o)
+endif
+$(IMAGES).cpp: $(OBJ)/$(IMAGE_MAKER:.cpp=.o) $(OBJ)/analysis/run_sql.o $(OBJ)/analysis/trace_schema.o \
+               $(BUILD)/link.flags
+	@$(LINK) -o $(IMAGES).make $(filter %.o,$^) -l:libsqlite3.a -lm -ldl
+	@$(RUN) $(IMAGES).make > $@.new && mv -f $@.new $@
+$(IMAGES).o: $(IMAGES).cpp analysis/sqlite/database_image.h $(BUILD)/compile.flags
 	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
 # What stands in every page: a style sheet and a script.
@@ -378,7 +394,7 @@ $(RULE_WORDS): analysis/rule/README.md
 $(OBJ)/analysis/rule_words.o: $(RULE_WORDS) $(BUILD)/compile.flags
 	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
-ANALYZER_TEXTS   := run_sql.o trace_schema.o page_texts.o rule_words.o
+ANALYZER_TEXTS   := run_sql.o trace_schema.o images.o page_texts.o rule_words.o
 $(foreach folder,$(sort $(dir $(filter-out analysis/main.cpp,$(ANALYZER_SOURCES)))),\
     $(call units_of,$(folder:/=),ANALYZER_UNITS))
 OF_NO_UNIT       := $(filter $(if $(filter yes,$(QUICK)),analysis/main.cpp,%),$(ANALYZER_SOURCES))

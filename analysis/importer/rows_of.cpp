@@ -2,34 +2,58 @@
 
 #include <sqlite3.h>
 
-#include <string>
-
 namespace gpushim::analysis {
 
-namespace {
-constexpr size_t kAtOnce = 32;
-}
-
-RowsOf::RowsOf(std::filesystem::path place, std::string_view schema) : made_(std::move(place)) {
-    // Rows come in order of their keys, and pages that are full are not asked for again. The cache's size is
-    // told behind that of pages: SQLite counts in pages, and keeps their number when they grow.
-    made_.run("PRAGMA page_size = 16384; PRAGMA cache_size = -8192");
-    made_.run(std::string(schema));
-    made_.run("BEGIN");
+RowsOf::RowsOf(std::filesystem::path place, std::string_view image) : made_(std::move(place), image) {
+    made_.run("PRAGMA cache_size = -8192");
+    layouts_.emplace(made_.raw(), made_.where());
+    trees_.emplace(made_.file(), image);
 }
 
 void RowsOf::add(const char* table, std::span<const Cell> row) {
-    Waiting& waiting = waiting_[table];
-    waiting.columns = row.size();
-    for (const Cell& cell : row)
-        if (cell.is_text) return put_singly(table, waiting), put(table, row);
-    for (const Cell& cell : row) waiting.numbers.push_back(cell.number);
-    if (waiting.numbers.size() == kAtOnce * row.size()) put_together(table, waiting);
+    if (trees_ && add_to_tree(table, row)) return;
+    end_trees();
+    put(table, row);
 }
 
-void RowsOf::bind(sqlite3_stmt* statement, int parameter, int64_t number) const {
-    made_.check(number == ImportedRow::kNone ? sqlite3_bind_null(statement, parameter)
-                                             : sqlite3_bind_int64(statement, parameter, number));
+const RowsOf::Table& RowsOf::table_of(const char* name) {
+    const auto [found, is_new] = tables_.try_emplace(name);
+    Table& table = found->second;
+    if (!is_new) return table;
+    table.layout = &layouts_->of(name);
+    const bool is_tree = table.layout->root_page > 0 && !table.layout->is_indexed;
+    table.tree = is_tree ? trees_->table(table.layout->root_page) : kNoTree;
+    return table;
+}
+
+// False: it is for SQLite to say what is to become of it.
+bool RowsOf::add_to_tree(const char* name, std::span<const Cell> row) {
+    const Table& table = table_of(name);
+    const Cell& key = row.front();
+    if (table.tree == kNoTree || row.size() != table.layout->columns.size()) return false;
+    if (key.is_text || key.number == ImportedRow::kNone) return false;
+    record_.clear();
+    record_.add_null();
+    for (size_t i = 1; i < row.size(); ++i) {
+        const Cell& cell = row[i];
+        if (cell.is_text)
+            record_.add(cell.text);
+        else if (cell.number != ImportedRow::kNone)
+            record_.add(cell.number);
+        else if (table.layout->has_nulls[i])
+            record_.add_null();
+        else
+            return false;
+    }
+    return trees_->add(table.tree, key.number, record_.bytes());
+}
+
+void RowsOf::end_trees() {
+    if (!trees_) return;
+    trees_->finish();
+    trees_.reset();
+    layouts_.reset();
+    made_.run("BEGIN");
 }
 
 void RowsOf::put(const char* table, std::span<const Cell> row) {
@@ -40,30 +64,16 @@ void RowsOf::put(const char* table, std::span<const Cell> row) {
         if (cell.is_text)
             made_.check(sqlite3_bind_text(statement, parameter, cell.text.data(),
                                           static_cast<int>(cell.text.size()), SQLITE_STATIC));
+        else if (cell.number == ImportedRow::kNone)
+            made_.check(sqlite3_bind_null(statement, parameter));
         else
-            bind(statement, parameter, cell.number);
+            made_.check(sqlite3_bind_int64(statement, parameter, cell.number));
     }
     made_.put_row(statement);
-}
-
-void RowsOf::put_together(const char* table, Waiting& waiting) {
-    sqlite3_stmt* statement = made_.rows_of(table, waiting.columns, kAtOnce);
-    int parameter = 0;
-    for (const int64_t number : waiting.numbers) bind(statement, ++parameter, number);
-    made_.put_row(statement);
-    waiting.numbers.clear();
-}
-
-void RowsOf::put_singly(const char* table, Waiting& waiting) {
-    for (size_t at = 0; at < waiting.numbers.size(); at += waiting.columns) {
-        const auto row = std::span(waiting.numbers).subspan(at, waiting.columns);
-        put(table, std::vector<Cell>(row.begin(), row.end()));
-    }
-    waiting.numbers.clear();
 }
 
 void RowsOf::finish() {
-    for (auto& [table, waiting] : waiting_) put_singly(table, waiting);
+    end_trees();
     made_.run("COMMIT");
     made_.move_to_place();
 }

@@ -1,34 +1,14 @@
 #include "trace_tables.h"
 
 #include "../../shim/schema/flags.h"
+#include "../sqlite/database_image.h"
 #include "api_kinds.h"
 
 namespace gpushim::analysis {
 
-extern const char kTraceSchema[];  // shim/schema/*.sql, one after the other
-
 namespace {
 
-// What only traces of other tools have.
-constexpr const char* kOwnSchema = R"(
--- What a thread that launches was inside of, as its framework told; spans of a thread lie apart.
-CREATE TABLE host_span (
-  enter_ns INTEGER PRIMARY KEY,
-  dur_ns INTEGER NOT NULL,
-  thread_id INTEGER NOT NULL,
-  inside INTEGER NOT NULL    -- 1 the loading of a batch, 2 the optimizer, 3 an operator, 4 Python
-    -- otherwise, 6 a frame that waits for the device, 7 memory that is allocated
-);
--- What a thread was in when it launched a kernel: the innermost operator and the innermost module.
-CREATE TABLE launch_operator (
-  enter_ns INTEGER PRIMARY KEY,  -- of the launch
-  operator_id INTEGER,           -- name.id; NULL: in none, or not told; so are the others
-  module_id INTEGER,             -- of backward that of the operator in forward
-  pass INTEGER,                  -- 1 forward, 2 backward
-  forward_id INTEGER             -- of backward the operator that it belongs to, by its sequence number
-);
-)";
-
+// What only traces of other tools have (imported_tables.sql).
 struct HostSpanRow {
     static constexpr const char* kTable = "host_span";
     Cell enter_ns, dur_ns, thread_id, inside;
@@ -53,7 +33,7 @@ int64_t memory_kind(ApiTrait trait) {
 
 TraceTables::TraceTables(const std::filesystem::path& place, const ImportedTrace& trace,
                          const ImportedNames& names)
-    : trace_(trace), names_(names), rows_(place, std::string(kTraceSchema) + kOwnSchema) {}
+    : trace_(trace), names_(names), rows_(place, kTraceImage) {}
 
 int64_t TraceTables::moved(Table table, int64_t enter_ns) {
     int64_t& last = last_[table];

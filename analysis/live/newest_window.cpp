@@ -265,12 +265,6 @@ std::vector<CollectiveRate> rates_of(const CollectiveRun& all) {
     return found;
 }
 
-// The views that say what a GPU's time was, and none of those that are of a whole run.
-void make_views(RunDb& run) {
-    for (size_t i = 0; i < kRunSqlFiles; ++i)
-        if (std::string_view(kRunSql[i].name) == "views/10_totals.sql") run.run(kRunSql[i].text);
-}
-
 }  // namespace
 
 std::optional<int64_t> newest_window_of(const Database& trace) {
@@ -285,7 +279,6 @@ NewestWindows read_newest_windows(const std::vector<fs::path>& traces, const std
     choose_spans(slices);
     const TemporaryFolder folder;
     RunDb run(folder.path() / "window.db");
-    make_views(run);
     std::list<TraceFacts> all;
     int64_t next_gpu_id = 0;
     Collectives collectives;

@@ -102,6 +102,18 @@ NewFile::~NewFile() {
     close(locked_);
 }
 
+void NewFile::write(uint64_t at, std::string_view bytes) const {
+    while (!bytes.empty()) {
+        const ssize_t count = pwrite(locked_, bytes.data(), bytes.size(), static_cast<off_t>(at));
+        if (count < 0 && errno == EINTR) continue;
+        if (count == 0 || (count < 0 && errno == ENOSPC))
+            throw Unwritable(place_.string() + ": database or disk is full");  // as SQLite says it
+        if (count < 0) fail(place_, errno);
+        bytes.remove_prefix(static_cast<size_t>(count));
+        at += static_cast<uint64_t>(count);
+    }
+}
+
 void NewFile::move_to_place() {
     std::error_code error;
     fs::rename(path(), place_, error);

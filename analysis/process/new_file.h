@@ -2,8 +2,10 @@
 // died over them are removed as the next one for the same place is made.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "unfinished.h"
 
@@ -19,7 +21,8 @@ class NewFile {
     NewFile& operator=(const NewFile&) = delete;
 
     const std::filesystem::path& path() const { return made_->path(); }
-    void move_to_place();  // throws Unwritable
+    void write(uint64_t at, std::string_view bytes) const;  // throws Unwritable
+    void move_to_place();                                   // throws Unwritable
 
   private:
     std::filesystem::path place_;

@@ -9,7 +9,8 @@ namespace fs = std::filesystem;
 void NewDatabase::Close::operator()(sqlite3* base) const { sqlite3_close(base); }
 void NewDatabase::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
-NewDatabase::NewDatabase(fs::path place) : place_(std::move(place)), made_(place_) {
+NewDatabase::NewDatabase(fs::path place, std::string_view image) : place_(std::move(place)), made_(place_) {
+    made_.write(0, image);
     sqlite3* base = nullptr;
     // Without SQLite's locks: nobody else reads it before it is in its place, and over a network they would
     // stand in the way of the one that says that we are alive.

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "../failure.h"
 #include "../process/new_file.h"
@@ -23,7 +24,8 @@ struct RowRefused : Failure {
 
 class NewDatabase {
   public:
-    explicit NewDatabase(std::filesystem::path place);
+    // `image`: its bytes as it begins (database_image.h); none: it begins empty.
+    explicit NewDatabase(std::filesystem::path place, std::string_view image = {});
     ~NewDatabase();
 
     void run(const std::string& sql) const;
@@ -36,6 +38,8 @@ class NewDatabase {
     void move_to_place();
 
     sqlite3* raw() const { return base_.get(); }
+    const NewFile& file() const { return made_; }
+    std::string where() const { return place_.string(); }
 
   private:
     struct Close {

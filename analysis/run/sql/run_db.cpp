@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "../../sqlite/database_image.h"
 #include "../../terminal/progress.h"
 #include "counted_steps.h"
 #include "step_lengths.h"
@@ -38,10 +39,9 @@ constexpr const char* kReadByMetrics[] = {"v_token_place", "v_model_rate", "v_pr
 
 }  // namespace
 
-RunDb::RunDb(std::filesystem::path place) : made_(std::move(place)) {
-    made_.run("PRAGMA cache_size = -65536; PRAGMA user_version = " + std::to_string(kRunSchema));
+RunDb::RunDb(std::filesystem::path place) : made_(std::move(place), kRunImage) {
     made_.run("BEGIN");
-    run_files("tables/");
+    run_files("temporary/");
 }
 
 void RunDb::wait_for_turn(int64_t rank_id) {
@@ -86,7 +86,6 @@ void RunDb::end_ranks() {
 
 CountedSteps RunDb::derive() {
     end_ranks();
-    run_files("views/");
     run_files("fill/");
     CountedSteps basis(raw());
     basis.stand_before_views(made_);

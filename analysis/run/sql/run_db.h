@@ -95,8 +95,9 @@ inline Value maybe(const std::optional<double>& value) { return value ? Value(*v
 
 bool is_run(const Database& base);
 
-// The files of sql/, in the order in which they are run: tables, ranks, views, fill, derive (both read
-// views), and then what each file of analysis/metric comes to; each by name.
+// The files of sql/, in the order in which they are run: tables, temporary, ranks, views, fill, derive (both
+// read views), and then what each file of analysis/metric comes to; each by name. Tables and views are run
+// when gpushim is built (database_image.h).
 struct SqlFile {
     const char* name;
     const char* text;

@@ -37,6 +37,17 @@ TEST_CASE("a file is in its place when it is whole, and nowhere before", "[new_f
     CHECK(files_in(folder.path()) == 1);
 }
 
+TEST_CASE("bytes stand where they were written", "[new_file]") {
+    const TemporaryFolder folder;
+    NewFile file(folder.path() / "run.db");
+    file.write(0, "whole");
+    file.write(3, "ly");
+    file.move_to_place();
+    std::string text;
+    std::ifstream(folder.path() / "run.db") >> text;
+    CHECK(text == "wholy");
+}
+
 TEST_CASE("files of the dead go, those of the living stay", "[new_file]") {
     const TemporaryFolder folder;
     const fs::path place = folder.path() / "run.db";
