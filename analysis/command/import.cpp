@@ -16,6 +16,7 @@
 #include "../importer/trace_rank.h"
 #include "../importer/xplane/xplane_trace.h"
 #include "../parallel/in_parallel.h"
+#include "../process/heap.h"
 #include "../process/temporary.h"
 #include "../run/analyze.h"
 #include "../terminal/progress.h"
@@ -132,6 +133,7 @@ Imported import_files(const Source& source, std::span<const std::string> files, 
 
 int run(const Arguments& arguments) {
     if (arguments.words_.size() < 2) throw Failure(kUsageText);
+    use_large_pages();
     const Source& source = source_named(arguments.words_[0]);
     const auto kept = arguments.value("keep-traces");
     std::unique_ptr<TemporaryFolder> temporary;
