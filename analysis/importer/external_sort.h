@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -25,9 +26,11 @@ class ExternalSort {
 
   public:
     explicit ExternalSort(std::filesystem::path folder, size_t chunk_bytes = 32 << 20)
-        : folder_(std::move(folder)), most_(std::max<size_t>(chunk_bytes / sizeof(Record), 1)) {}
+        : folder_(std::move(folder)),
+          most_(std::clamp<size_t>(chunk_bytes / sizeof(Record), 1, UINT32_MAX)) {}
 
     void add(const Record& record) {
+        order_.clear();
         if (chunk_.empty()) chunk_.reserve(most_);  // memory that is not touched costs nothing, copies do
         chunk_.push_back(record);
         if (chunk_.size() == most_) spill();
@@ -38,17 +41,18 @@ class ExternalSort {
     template <class Take>
     void each(const Take& take) {
         if (sizes_.empty()) {
-            std::stable_sort(chunk_.begin(), chunk_.end(), Less());
-            for (const Record& record : chunk_) take(record);
+            sort();
+            for (const uint32_t place : order_) take(chunk_[place]);
             return;
         }
         if (!chunk_.empty()) spill();
         std::vector<Record>().swap(chunk_);
+        std::vector<uint32_t>().swap(order_);
         merge(take);
     }
 
   private:
-    static constexpr size_t kBlockBytes = 128 << 10;
+    static constexpr size_t kBlockRecords = std::max<size_t>((128 << 10) / sizeof(Record), 1);
 
     struct Run {  // one chunk, read block by block
         size_t at, left;
@@ -58,11 +62,32 @@ class ExternalSort {
 
     void spill() {
         if (!file_) open();
-        std::stable_sort(chunk_.begin(), chunk_.end(), Less());
-        if (std::fwrite(chunk_.data(), sizeof(Record), chunk_.size(), file_.get()) != chunk_.size())
-            throw Failure(folder_.string() + ": no space to sort in", kIncomplete);
+        sort();
+        std::vector<Record> block;
+        block.reserve(kBlockRecords);
+        for (const uint32_t place : order_) {
+            block.push_back(chunk_[place]);
+            if (block.size() == kBlockRecords) write(block);
+        }
+        write(block);
         sizes_.push_back(chunk_.size());
         chunk_.clear();
+    }
+
+    // Where the first stands, the second, …: to put the records themselves in order would move each of them
+    // a dozen times.
+    void sort() {
+        if (order_.size() == chunk_.size()) return;  // as it is from the last time
+        order_.resize(chunk_.size());
+        std::iota(order_.begin(), order_.end(), 0);
+        std::stable_sort(order_.begin(), order_.end(),
+                         [this](uint32_t a, uint32_t b) { return Less()(chunk_[a], chunk_[b]); });
+    }
+
+    void write(std::vector<Record>& block) {
+        if (std::fwrite(block.data(), sizeof(Record), block.size(), file_.get()) != block.size())
+            throw Failure(folder_.string() + ": no space to sort in", kIncomplete);
+        block.clear();
     }
 
     void open() {
@@ -78,7 +103,7 @@ class ExternalSort {
 
     bool fill(Run& run) {
         run.next = 0;
-        run.block.resize(std::min(run.left, std::max<size_t>(kBlockBytes / sizeof(Record), 1)));
+        run.block.resize(std::min(run.left, kBlockRecords));
         if (run.block.empty()) return false;
         std::fseek(file_.get(), static_cast<long>(run.at * sizeof(Record)), SEEK_SET);
         if (std::fread(run.block.data(), sizeof(Record), run.block.size(), file_.get()) != run.block.size())
@@ -117,6 +142,7 @@ class ExternalSort {
     std::filesystem::path folder_;
     size_t most_;
     std::vector<Record> chunk_;
+    std::vector<uint32_t> order_;  // of the chunk
     std::vector<size_t> sizes_;
     std::unique_ptr<std::FILE, Close> file_;
 };
