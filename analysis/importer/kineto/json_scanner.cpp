@@ -104,12 +104,28 @@ bool JsonScanner::word(std::string_view& value) {
 bool JsonScanner::skip(std::string_view& as_it_stands) {
     if (state_ != State::fine) return false;
     peek();
-    JsonSkipper skipper;
     const char* const first = at_;
-    at_ += skipper.feed({at_, static_cast<size_t>(end_ - at_)});
-    if (!skipper.done() || at_ == first) return fail();
+    if (!step_over()) return fail();
     as_it_stands = {first, static_cast<size_t>(at_ - first)};
     return true;
+}
+
+// Texts and words, which most values are, without what an array or object takes.
+bool JsonScanner::step_over() {
+    const char* const first = at_;
+    if (*at_ == '"') {
+        at_ = quote_or_backslash(at_ + 1, end_);
+        while (end_ - at_ > 1 && *at_ == '\\') at_ = quote_or_backslash(at_ + 2, end_);
+        if (at_ == end_ || *at_ != '"') return at_ = end_, false;
+        return ++at_, true;
+    }
+    if (sign_of(*at_) == JsonSign::none) {
+        while (at_ < end_ && sign_of(*at_) == JsonSign::none) ++at_;
+        return at_ < end_;  // more of it may follow
+    }
+    JsonSkipper skipper;
+    at_ += skipper.feed({at_, static_cast<size_t>(end_ - at_)});
+    return skipper.done() && at_ != first;
 }
 
 bool JsonScanner::skip() {

@@ -83,6 +83,7 @@ class JsonScanner {
     enum class State { fine, cut, wrong };
     bool fail();
     bool rest_of_text(const char* first, std::string_view& value);
+    bool step_over();
     // Whether there is another one before the closing bracket, which is stepped over.
     bool next(char closing) {
         if (state_ != State::fine) return false;

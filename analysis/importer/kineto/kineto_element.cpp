@@ -95,10 +95,26 @@ constexpr std::array<const Argument*, kPlaces> kPlaceOfArgument = [] {
     return places;
 }();
 
+// As `==`, which asks the C library for the few bytes.
+bool are_same(std::string_view a, std::string_view b) {
+    constexpr size_t kWord = sizeof(uint64_t);
+    const size_t bytes = a.size();
+    if (bytes != b.size() || bytes > 2 * kWord) return a == b;
+    const auto differ = [&](size_t at, auto word) {
+        auto other = word;
+        std::memcpy(&word, a.data() + at, sizeof word);
+        std::memcpy(&other, b.data() + at, sizeof other);
+        return word != other;
+    };
+    if (bytes >= kWord) return !differ(0, uint64_t{}) && !differ(bytes - kWord, uint64_t{});
+    if (bytes >= 4) return !differ(0, uint32_t{}) && !differ(bytes - 4, uint32_t{});
+    return std::equal(a.begin(), a.end(), b.begin());
+}
+
 const Argument* argument(std::string_view key) {
     if (key.empty()) return nullptr;
     size_t place = place_of(key);
-    while (kPlaceOfArgument[place] != nullptr && kPlaceOfArgument[place]->key != key)
+    while (kPlaceOfArgument[place] != nullptr && !are_same(kPlaceOfArgument[place]->key, key))
         place = (place + 1) % kPlaces;
     return kPlaceOfArgument[place];
 }
@@ -231,9 +247,11 @@ void read_element(JsonScanner& json, const KinetoOptions& options, KinetoElement
     Outer outer;
     ValueReader values(json);
     read_members(json, values, outer, element.event);
-    element.event.pid = integer(outer.pid);
-    element.event.tid = integer(outer.tid);
     element.skip = as_event(outer, options, element.event);
+    if (element.skip == KinetoSkip::none) {
+        element.event.pid = integer(outer.pid);
+        element.event.tid = integer(outer.tid);
+    }
     element.values_ignored = values.ignored();
 }
 

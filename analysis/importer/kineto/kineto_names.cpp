@@ -92,6 +92,7 @@ std::optional<KinetoKind> kineto_kind(std::string_view category, std::string_vie
 
 void name_tells_memory(KinetoEvent& event) {
     constexpr std::string_view kCopy = "Memcpy ", kArrow = " -> ";
+    if (event.kind != KinetoKind::set && event.kind != KinetoKind::copy) return;
     const std::string_view memories = in_brackets(event.name);
     if (event.kind == KinetoKind::set) event.to_memory = meaning_of(memories, kMemories);
     if (event.kind != KinetoKind::copy || !event.name.starts_with(kCopy)) return;

@@ -65,6 +65,24 @@ TEST_CASE("every shorter text is cut off, not wrong", "[json_scanner]") {
     }
 }
 
+TEST_CASE("values are stepped over as they stand", "[json_scanner]") {
+    for (const char* value :
+         {R"("")", R"("a\"b, c")", R"("c\\")", "12.5e3", "a:b", "[1, {\"]\": \"}\"}]", "{}"}) {
+        for (const char* behind : {"}", ", \"x\": 1}", " \n}"}) {
+            const std::string json = std::string("{\"k\": ") + value + behind;
+            INFO(json);
+            JsonScanner scanner(json);
+            std::string_view key, skipped;
+            scanner.enter('{');
+            REQUIRE(scanner.next_member(key));
+            REQUIRE(scanner.skip(skipped));
+            CHECK(skipped == value);
+            CHECK(scanner.next_member(key) == (behind[0] == ','));
+            CHECK_FALSE(scanner.wrong());
+        }
+    }
+}
+
 TEST_CASE("what is no JSON is wrong, and stays so", "[json_scanner]") {
     for (const char* json :
          {R"({"a" 1})", R"({a: 1})", R"({1: 2})", R"({"a": })", R"({"a"])", R"({"a": 1 ])"}) {
