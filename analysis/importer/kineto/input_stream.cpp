@@ -108,6 +108,7 @@ bool InputStream::refill() {
 
 void InputStream::start_unpacking() {
     unpacker_ = std::make_unique<z_stream>();
+    inflater_ = std::make_unique<Inflater>();
     if (inflateInit2(unpacker_.get(), kGzipOnly) != Z_OK) {
         unpacker_.reset();
         throw Failure(path_ + ": no memory to unpack it");
@@ -119,7 +120,8 @@ void InputStream::start_unpacking() {
 void InputStream::start_member() {
     const bool has_head = end_ - begin_ > kFlagsAt;
     sums_itself_ = has_head && (packed_[begin_ + kFlagsAt] & kHeadHasSum) == 0;
-    inflateValidate(unpacker_.get(), sums_itself_ ? 0 : 1);
+    is_in_head_ = true;
+    inflater_->begin();
     sum_ = summed_bytes_ = 0;
 }
 
@@ -135,39 +137,73 @@ bool InputStream::has_right_sum() {
 }
 
 size_t InputStream::unpack(char* to, size_t room) {
-    z_stream& z = *unpacker_;
-    z.next_out = reinterpret_cast<Bytef*>(to);
-    z.avail_out = static_cast<uInt>(room);
+    std::span<uint8_t> left(reinterpret_cast<uint8_t*>(to), room);
     if (is_bomb()) {
         stop("gzip unpacks to more than " + std::to_string(kMostRatio) + " times its size, and is not read");
         return 0;
     }
-    while (z.avail_out == room) {
-        if (begin_ == end_ && !refill()) {
+    bool is_hungry = false;
+    while (left.size() == room && !finished_) {
+        if ((begin_ == end_ || is_hungry) && !refill()) {
+            begin_ = end_;
             if (trouble_.empty()) stop("gzip breaks off");
             break;
         }
-        z.next_in = reinterpret_cast<Bytef*>(packed_.get() + begin_);
-        z.avail_in = static_cast<uInt>(end_ - begin_);
-        const unsigned char* const unpacked = z.next_out;
-        const int result = inflate(&z, Z_NO_FLUSH);
-        begin_ = end_ - z.avail_in;
-        const auto count = static_cast<size_t>(z.next_out - unpacked);
+        is_hungry = false;
+        const uint8_t* const unpacked = left.data();
+        const Part part = sums_itself_ && !is_in_head_ ? unpack_body(left) : unpack_by_zlib(left);
+        const auto count = static_cast<size_t>(left.data() - unpacked);
         if (sums_itself_) sum_ = gzip_sum(sum_, unpacked, count);
         summed_bytes_ += static_cast<uint32_t>(count);
-        if (result == Z_STREAM_END && has_right_sum() && another_member()) continue;
-        if (result == Z_STREAM_END) {
-            finished_ = true;
-            break;
-        }
-        if (result != Z_OK) {
-            finished_ = true;
-            stop(std::string("gzip is damaged (") + (z.msg != nullptr ? z.msg : "no more is known") + ")");
-            break;
-        }
+        is_hungry = part == Part::hungry;
+        finished_ = part == Part::damaged ||
+                    (part == Part::ended && !(has_tail() && has_right_sum() && another_member()));
     }
-    unpacked_bytes_ += room - z.avail_out;
-    return room - z.avail_out;
+    const size_t got = room - left.size();
+    unpacked_bytes_ += got;
+    return got;
+}
+
+// The head of each member, and all of one that has a sum of its head.
+InputStream::Part InputStream::unpack_by_zlib(std::span<uint8_t>& to) {
+    z_stream& z = *unpacker_;
+    z.next_in = reinterpret_cast<Bytef*>(packed_.get() + begin_);
+    z.avail_in = static_cast<uInt>(end_ - begin_);
+    z.next_out = to.data();
+    z.avail_out = static_cast<uInt>(to.size());
+    const int result = inflate(&z, sums_itself_ ? Z_BLOCK : Z_NO_FLUSH);
+    begin_ = end_ - z.avail_in;
+    to = to.last(z.avail_out);
+    constexpr int kIsBehindHead = 128;
+    is_in_head_ = (z.data_type & kIsBehindHead) == 0;
+    if (result == Z_STREAM_END) return Part::ended;
+    if (result == Z_OK) return Part::going_on;
+    return damaged(z.msg);
+}
+
+InputStream::Part InputStream::unpack_body(std::span<uint8_t>& to) {
+    std::span<const uint8_t> in(reinterpret_cast<const uint8_t*>(packed_.get()) + begin_, end_ - begin_);
+    const Inflater::Result result = inflater_->run(in, to);
+    begin_ = end_ - in.size();
+    if (result == Inflater::Result::ended) return Part::ended;
+    if (result == Inflater::Result::hungry) return Part::hungry;
+    return result == Inflater::Result::damaged ? damaged(inflater_->why()) : Part::going_on;
+}
+
+InputStream::Part InputStream::damaged(const char* why) {
+    stop(std::string("gzip is damaged (") + (why != nullptr ? why : "no more is known") + ")");
+    return Part::damaged;
+}
+
+// Behind a body that zlib has not unpacked.
+bool InputStream::has_tail() {
+    if (!sums_itself_) return true;
+    while (end_ - begin_ < kTailBytes && refill()) {
+    }
+    const bool has = end_ - begin_ >= kTailBytes;
+    begin_ = has ? begin_ + kTailBytes : end_;
+    if (!has && trouble_.empty()) stop("gzip breaks off");
+    return has;
 }
 
 bool InputStream::is_bomb() const {

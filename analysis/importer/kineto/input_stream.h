@@ -7,7 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+
+#include "inflater.h"
 
 struct z_stream_s;
 
@@ -29,6 +32,11 @@ class InputStream {
     size_t read_file(char* to, size_t room);
     bool refill();
     size_t unpack(char* to, size_t room);
+    enum class Part : uint8_t { going_on, hungry, ended, damaged };  // hungry: for more than there is
+    Part unpack_by_zlib(std::span<uint8_t>& to);
+    Part unpack_body(std::span<uint8_t>& to);
+    Part damaged(const char* why);
+    bool has_tail();
     void start_unpacking();
     void start_member();
     bool another_member();
@@ -42,7 +50,9 @@ class InputStream {
     size_t begin_ = 0, end_ = 0;
     std::unique_ptr<z_stream_s> unpacker_;
     uint64_t file_bytes_ = 0, unpacked_bytes_ = 0;
-    bool sums_itself_ = false;  // a member of gzip: what zlib would do, but takes long for
+    std::unique_ptr<Inflater> inflater_;
+    // A member of gzip: behind its head it does what zlib would do, but takes long for.
+    bool sums_itself_ = false, is_in_head_ = false;
     uint32_t sum_ = 0, summed_bytes_ = 0;
     bool given_any_ = false, finished_ = false;
     std::string trouble_;
