@@ -62,8 +62,45 @@ BY_MULTIPLICATION uint32_t by_multiplication(uint32_t sum, const unsigned char* 
     return ~remainder(all);
 }
 
+// The same with blocks of twice the size, where the processor has them: most of a sum, in half of the time.
+#define BY_WIDE_MULTIPLICATION __attribute__((target("vpclmulqdq,avx2,pclmul,sse4.1"))) inline
+
+constexpr size_t kWideBlock = 32, kWideBlocks = 4;
+constexpr Factors kOverFourWide = {0x1e88ef372, 0x14a7fe880};
+
+BY_WIDE_MULTIPLICATION __m256i wide_block(const unsigned char* bytes) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+}
+
+// Of a multiple of four blocks.
+BY_WIDE_MULTIPLICATION uint32_t by_wide_multiplication(uint32_t sum, const unsigned char* bytes,
+                                                       size_t count) {
+    const unsigned char* const end = bytes + count;
+    const __m256i by = _mm256_broadcastsi128_si256(both(kOverFourWide));
+    __m256i sums[kWideBlocks];
+    for (__m256i& one : sums) one = wide_block(bytes), bytes += kWideBlock;
+    sums[0] = _mm256_xor_si256(sums[0], _mm256_setr_epi32(static_cast<int>(~sum), 0, 0, 0, 0, 0, 0, 0));
+    while (bytes < end)
+        for (__m256i& one : sums) {
+            const __m256i low = _mm256_clmulepi64_epi128(one, by, 0x00);
+            const __m256i high = _mm256_clmulepi64_epi128(one, by, 0x11);
+            one = _mm256_xor_si256(_mm256_xor_si256(low, high), wide_block(bytes));
+            bytes += kWideBlock;
+        }
+    unsigned char rest[kWideBlocks * kWideBlock];  // whose sum, from none on, is that of all
+    for (size_t i = 0; i < kWideBlocks; ++i)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(rest + i * kWideBlock), sums[i]);
+    return by_multiplication(~uint32_t{0}, rest, sizeof rest);
+}
+
 bool can_multiply() {
     static const bool can = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
+    return can;
+}
+
+bool can_multiply_wide() {
+    static const bool can =
+        can_multiply() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq");
     return can;
 }
 
@@ -73,6 +110,13 @@ bool can_multiply() {
 
 uint32_t gzip_sum(uint32_t sum, const unsigned char* bytes, size_t count) {
 #ifdef __x86_64__
+    constexpr size_t kWide = kWideBlocks * kWideBlock;
+    if (count >= kWide && can_multiply_wide()) {
+        const size_t most = count - count % kWide;
+        sum = by_wide_multiplication(sum, bytes, most);
+        bytes += most;
+        count -= most;
+    }
     const size_t whole = count - count % kSumBlock;
     if (whole >= kSumBlocks * kSumBlock && can_multiply()) {
         sum = by_multiplication(sum, bytes, whole);
