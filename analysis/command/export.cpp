@@ -122,7 +122,7 @@ void add_samples(const Trace& trace, ChromeTrace& chrome) {
 }
 
 ExportHead head_with_steps(const Trace& trace, const RunOptions& options) {
-    ExportHead head = export_head(trace);
+    ExportHead head = export_head(trace, *export_words(trace));
     add_steps(trace, options, head);
     return head;
 }

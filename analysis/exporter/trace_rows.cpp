@@ -312,7 +312,7 @@ int64_t count_rows(const Database& base) {
     return rows;
 }
 
-ExportHead export_head(const Trace& trace) {
+ExportHead export_head(const Trace& trace, const ExportWords& words) {
     ExportHead head;
     const Database& base = trace.base;
     head.pid = trace.pid;
@@ -328,7 +328,6 @@ ExportHead export_head(const Trace& trace) {
         head.devices.push_back({devices.number(0), devices.text(1), devices.text(2), devices.maybe(3)});
     Query threads = base.prepare("SELECT tid, max(name) FROM thread GROUP BY tid ORDER BY min(id)");
     while (threads.step()) head.threads.push_back({kNoNumber, threads.number(0), threads.text(1)});
-    const ExportWords words = words_of_export(base);
     Query streams = base.prepare("SELECT id, stream FROM v_stream ORDER BY id");
     while (streams.step()) {
         const ExportWords::Stream& is = words.streams.at(streams.number(0));

@@ -48,7 +48,7 @@ std::shared_ptr<const ExportWords> export_words(const Trace& trace);
 int64_t count_rows(const Database& base);
 
 // Who the process is, without its steps.
-ExportHead export_head(const Trace& trace);
+ExportHead export_head(const Trace& trace, const ExportWords& words);
 
 class TraceRows : public ExportRows {
   public:

@@ -185,7 +185,11 @@ class Reader {
     void give() {
         const KinetoEvent& event = element_.event;
         summary_.values_ignored += element_.values_ignored;
-        count_category(summary_.by_category, event.category);
+        // Most elements are of the category of the one before.
+        if (last_ != summary_.by_category.end() && last_->first == event.category)
+            ++last_->second;
+        else
+            last_ = count_category(summary_.by_category, event.category);
         if (element_.skip == KinetoSkip::unknown_category) count_category(summary_.unread, event.category);
         if (element_.skip != KinetoSkip::none) return count(element_.skip);
         ++summary_.events[static_cast<size_t>(event.kind)];
@@ -202,13 +206,14 @@ class Reader {
     void count(KinetoSkip why) { ++summary_.skipped[static_cast<size_t>(why)]; }
 
     using Counts = std::map<std::string, uint64_t, std::less<>>;
-    static void count_category(Counts& counts, std::string_view category) {
-        if (category.empty()) return;
+    static Counts::iterator count_category(Counts& counts, std::string_view category) {
+        if (category.empty()) return counts.end();
         auto found = counts.find(category);
         const bool has_room = counts.size() < kMostCategories && category.size() <= kLongestCategory;
         if (found == counts.end())
             found = counts.try_emplace(has_room ? std::string(category) : "(others)").first;
         ++found->second;
+        return found;
     }
 
     // Behind the JSON nothing should be. To look there also lets gzip check its sum.
@@ -243,6 +248,7 @@ class Reader {
     TextWindow window_;
     KinetoSummary summary_;
     KinetoElement element_;
+    std::map<std::string, uint64_t, std::less<>>::iterator last_ = summary_.by_category.end();
     CollectiveRank rank_;
     bool found_events_ = false;
 };

@@ -220,7 +220,7 @@ void KeptWriter::write_tracks() {
         else
             streams_.erase({known.number(1), known.number(2)});
     }
-    const ExportHead head = export_head(*facts_.trace);
+    const ExportHead head = export_head(*facts_.trace, *words_);
     for (const ExportTrack& thread : head.threads)
         if (tids_.contains(thread.number))
             run_.add("kept_track",
