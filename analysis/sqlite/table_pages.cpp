@@ -90,22 +90,22 @@ bool TablePages::read_header() {
 void TablePages::hold(uint32_t pages) {
     pages_at_once_ = pages;
     chunk_.resize(size_t{pages} * page_bytes_ + kRoomBehind);
-    chunk_number_ = UINT64_MAX;
+    chunk_first_ = 0;
 }
 
 const uint8_t* TablePages::load(uint32_t page) {
     if (page == 0 || page > pages_) damaged();
-    const uint64_t chunk = (page - 1) / pages_at_once_;
-    if (chunk != chunk_number_) {
+    // From it on, not from a multiple of so many: leaves stand in the order of their rows, some together.
+    if (chunk_first_ == 0 || page < chunk_first_ || page - chunk_first_ >= pages_at_once_) {
         const int code =
             file_->pMethods->xRead(file_, chunk_.data(), static_cast<int>(chunk_.size() - kRoomBehind),
-                                   static_cast<sqlite3_int64>(chunk * (chunk_.size() - kRoomBehind)));
+                                   static_cast<sqlite3_int64>(uint64_t{page - 1} * page_bytes_));
         // The file may end within the chunk; what is missing is zeros then.
         if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ)
             throw Failure(where_ + ": " + sqlite3_errstr(code), kUsage);
-        chunk_number_ = chunk;
+        chunk_first_ = page;
     }
-    return chunk_.data() + size_t{(page - 1) % pages_at_once_} * page_bytes_;
+    return chunk_.data() + size_t{page - chunk_first_} * page_bytes_;
 }
 
 bool TablePages::next_leaf() {

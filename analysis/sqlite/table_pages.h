@@ -67,7 +67,7 @@ class TablePages {
     uint64_t pages_ = 0, visited_ = 0;  // a tree that comes back to a page of its own has no end
     std::vector<uint32_t> to_visit_;    // the next one last
     std::vector<uint8_t> chunk_;        // some pages that follow each other
-    uint64_t chunk_number_ = UINT64_MAX;
+    uint32_t chunk_first_ = 0;          // its first page; 0: there is none
     const uint8_t *page_ = nullptr, *cell_places_ = nullptr;
     uint32_t cell_ = 0, cells_ = 0;
     int64_t key_bytes_ = 1;  // of the last key

@@ -105,8 +105,7 @@ bool TreeWriter::add(size_t table, int64_t key, std::string_view record) {
     const std::string_view here = record.substr(0, bytes_on_leaf(record.size(), kPageBytes));
     const std::string rest = overflow(record.substr(here.size()));
     const size_t bytes = head_bytes + here.size() + rest.size();
-    if (kLeafHeader + kPlaceBytes * (tree.cells + 1) + bytes > tree.content)
-        tree.full.push_back({put(taken_leaf(tree)), tree.last_key});
+    if (kLeafHeader + kPlaceBytes * (tree.cells + 1) + bytes > tree.content) end_leaf(tree);
     tree.content -= bytes;
     char* to = tree.leaf.data() + tree.content;
     put_bytes(&tree.leaf[kLeafHeader + kPlaceBytes * tree.cells++], tree.content, kPlaceBytes);
@@ -114,6 +113,16 @@ bool TreeWriter::add(size_t table, int64_t key, std::string_view record) {
         to = std::copy(part.begin(), part.end(), to);
     tree.last_key = key;
     return true;
+}
+
+void TreeWriter::end_leaf(Tree& tree) {
+    tree.waiting.push_back({taken_leaf(tree), tree.last_key});
+    if (tree.waiting.size() == kRun) put_waiting(tree);
+}
+
+void TreeWriter::put_waiting(Tree& tree) {
+    for (const Leaf& leaf : tree.waiting) tree.full.push_back({put(leaf.page), leaf.last_key});
+    tree.waiting.clear();
 }
 
 // What does not stand on a row's leaf: on pages, each of which tells the next. The first one's number.
@@ -182,9 +191,10 @@ TreeWriter::Page TreeWriter::page_above(std::span<const Child> children) {
 
 // The root is as a leaf of few rows, else above all others, level by level.
 TreeWriter::Page TreeWriter::root_of(Tree& tree) {
-    if (tree.full.empty()) return taken_leaf(tree);
+    if (tree.full.empty() && tree.waiting.empty()) return taken_leaf(tree);
+    end_leaf(tree);
+    put_waiting(tree);
     std::vector<Child> level = std::move(tree.full);
-    level.push_back({put(taken_leaf(tree)), tree.last_key});
     while (level.size() > kMostChildren) {
         const size_t pages = (level.size() + kMostChildren - 1) / kMostChildren;
         std::vector<Child> above;

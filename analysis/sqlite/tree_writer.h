@@ -1,8 +1,8 @@
 // Rows of tables straight into the pages of a new file, as table_pages reads them: whoever writes rows in
-// order of their keys is through in a tenth of the time that statements take. Pages are written as they fill;
-// in memory are a page of each table and the numbers of those that are full.
+// order of their keys is through in a tenth of the time that statements take. Pages are written
+// when some of a table are full; in memory are up to so many of each table, and the numbers of all.
 //
-//   root   [ 12 | 17 | 21 ]       12, 17, 21: leaves, in the order in which they filled, among other tables'
+//   root   [ 12 | 13 | 31 ]       12, 13, 31: leaves, some that follow each other among other tables'
 //
 // Until finish() the file is no database. Nobody else writes it meanwhile. One thread.
 #pragma once
@@ -50,15 +50,24 @@ class TreeWriter {
         uint32_t page;
         int64_t last_key;
     };
+    // Whoever reads a table reads some pages at once: so many of one stand together.
+    static constexpr size_t kRun = 16;
+    struct Leaf {
+        Page page;
+        int64_t last_key;
+    };
     struct Tree {
         uint32_t root_page;
         size_t cells = 0, content = kPageBytes;  // of the leaf: how many, and where they begin
         int64_t last_key = INT64_MIN;
         Page leaf = {};
+        std::vector<Leaf> waiting = {};
         std::vector<Child> full = {};
-        bool is_empty() const { return cells == 0 && full.empty(); }
+        bool is_empty() const { return cells == 0 && waiting.empty() && full.empty(); }
     };
     static Page taken_leaf(Tree& tree);
+    void end_leaf(Tree& tree);
+    void put_waiting(Tree& tree);
     static Page page_above(std::span<const Child> children);
     Page root_of(Tree& tree);
     std::string overflow(std::string_view rest);
