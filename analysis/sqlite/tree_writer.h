@@ -1,5 +1,5 @@
 // Rows of tables straight into the pages of a new file, as table_pages reads them: whoever writes rows in
-// order of their keys is through in a tenth of the time that statements take. Pages are written
+// order of their keys is through in a third of the time that statements take. Pages are written
 // when some of a table are full; in memory are up to so many of each table, and the numbers of all.
 //
 //   root   [ 12 | 13 | 31 ]       12, 13, 31: leaves, some that follow each other among other tables'
