@@ -26,7 +26,7 @@ std::string in_words_of(const Ecosystem& program, std::string text) {
         {"PYTORCH_NO_CUDA_", "PYTORCH_NO_HIP_"},
         {"PYTORCH_CUDA_", "PYTORCH_HIP_"},
         {"nccl-tests", "rccl-tests"},
-        // Older ones warn that there are none.
+        // Older versions only warn that they do not support it.
         {"expandable_segments:True", "expandable_segments:True (from PyTorch 2.11 and ROCm 7 on)"},
     };
     if (!program.hip) return text;

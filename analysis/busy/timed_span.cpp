@@ -76,7 +76,7 @@ void TimedSpan::may_be_busy(const MayBeBusy& said) {
     device.may_be_busy.add(said.span, said.stream);
     if (said.say != Bounds::Say::timed && said.span.start_ns < host_.end_ns) {
         const bool is_early = said.entered_ns < host_.start_ns;
-        (is_early ? device.early : device.late).add(said.span);
+        (is_early ? device.early : device.late).add(said.span, said.stream);
         if (is_early) device.early_operations = sum_of(device.early_operations, said.operations);
     }
     if (said.say == Bounds::Say::until_the_end && said.span.start_ns < host_.start_ns)

@@ -12,7 +12,8 @@ struct HostWord {
     std::string_view begins, ends = {};
 };
 constexpr HostWord kHostWords[] = {
-    // PyTorch's loader and optimizers mark what they do themselves: enumerate(DataLoader)#….__next__.
+    // PyTorch's loader and optimizers mark what they do themselves: enumerate(DataLoader)#….__next__. What
+    // ends with '#' here is a mark wherever it stands.
     {HostInside::input, "enumerate(DataLoader)#"},
     {HostInside::input, "enumerate(DataPipe)#"},
     {HostInside::optimizer, "Optimizer.step#"},

@@ -30,7 +30,7 @@ constexpr const char* kPhases =
 void write(const ReportSource& source, Report& report) {
     Json list = Json::array();
     std::string launching, running;
-    double least = 1;
+    double sure_ns = 0, all_ns = 0;  // each phase by the time that it takes
     int64_t timed_steps = 0, steps = 0, ranks = 1;
     Query query = source.of_steps(kPhases);
     while (query.step()) {
@@ -41,7 +41,9 @@ void write(const ReportSource& source, Report& report) {
                       .known("device_steps", query.number(4))
                       .maybe("confidence", maybe_real(query, 2), "not recorded")
                       .json());
-        least = std::min(least, query.is_null(2) ? 0 : query.real(2));
+        const double took_ns = query.is_null(3) ? query.real(1) : query.real(3);
+        sure_ns += query.is_null(2) ? 0 : query.real(2) * took_ns;
+        all_ns += took_ns;
         const auto add = [&](std::string& text, int64_t ns) {
             if (ns == 0) return;
             text +=
@@ -55,12 +57,13 @@ void write(const ReportSource& source, Report& report) {
     }
     report.json.set("phases", std::move(list));
     const bool is_timed = timed_steps > 0;
-    if ((is_timed ? running : launching).empty() || least < kWorthShowing) return;
+    const double sure = all_ns > 0 ? sure_ns / all_ns : 0;
+    if ((is_timed ? running : launching).empty() || sure < kWorthShowing) return;
     std::string where = is_timed ? "on GPUs" : "to launch it";
     if (is_timed && timed_steps < steps)
         where += " in " + count_text(timed_steps) + " of " + count_text(steps) +
                  (ranks > 1 ? " steps of " + count_text(ranks) + " ranks" : " steps");
-    report.line("PHASES     " + (is_timed ? running : launching) + " (" + where + ", " + sure_text(least) +
+    report.line("PHASES     " + (is_timed ? running : launching) + " (" + where + ", " + sure_text(sure) +
                 ")");
 }
 

@@ -34,13 +34,14 @@ std::string parts_text(const Exposed& exposed) {
 std::string rate_in_brackets(const Situation& run) {
     constexpr int64_t kLargeBytes = 1 << 20;
     Query calls = run.ask(
-        "SELECT op, ranks, sum(1.0 * whole_bytes), sum(1.0 * own_ns) FROM collective_instance"
-        " WHERE ranks > 1 AND own_ns > 0 AND whole_bytes >= ?1 AND op <> 'send' GROUP BY op, ranks");
+        "SELECT i.op, i.ranks, sum(1.0 * i.whole_bytes), sum(1.0 * i.own_ns) FROM collective_instance i"
+        " JOIN v_counted_step s ON s.rank_id = i.rank_id AND s.step = i.step"
+        " WHERE i.ranks > 1 AND i.own_ns > 0 AND i.whole_bytes >= ?1 GROUP BY i.op, i.ranks");
     calls.bind(1, kLargeBytes);
     double bus_bytes = 0, ns = 0;
     while (calls.step()) {
         const auto op = operation_named(calls.text(0));
-        if (!op) continue;
+        if (!op || facts_of(*op).direction != WaitDirection::all) continue;
         bus_bytes += bus_factor(*op, calls.number(1)) * calls.real(2);
         ns += calls.real(3);
     }
@@ -55,15 +56,17 @@ std::optional<Finding> without_kinds(const Situation& run, const Exposed& expose
     const bool is_unknown = unknown.step();
     const bool ranks_are_missing = is_unknown && unknown.number(1) != 0;
     Finding found;
+    const std::string rate = is_unknown ? rate_in_brackets(run) : "";
     if (is_unknown)
-        found.title = who_text(run) + length_text(run, exposed.transfer_ns) + rate_in_brackets(run) +
+        found.title = who_text(run) + length_text(run, exposed.transfer_ns) + rate +
                       "; how much of that is waiting for other ranks is not known, for " +
                       (ranks_are_missing ? "these are not in this run" : unknown.text(0));
     else
         found.title =
             who_text(run) + length_text(run, exposed.transfer_ns + exposed.wait_ns) + parts_text(exposed);
-    found.try_it = ranks_are_missing ? run.advice({"exposed_communication.alone", "exposed_communication"})
-                                     : run.advice({"exposed_communication"});
+    if (ranks_are_missing) found.try_it = run.advice({"exposed_communication.alone"}) + " ";
+    if (!rate.empty()) found.try_it += run.advice({"exposed_communication.rate"}) + " ";
+    found.try_it += run.advice({"exposed_communication"});
     found.gain = less_exposed(run, 0, 1);
     found.confidence = 0.5;
     found.fills_step = exposed.transfer_ns > exposed.compute_ns;

@@ -14,7 +14,8 @@ namespace gpushim::analysis {
 
 struct Cut {
     std::vector<Step> steps;
-    double share_near = 0;  // of the launches: in pieces that are nearly the period's typical one
+    double share_near = 0;  // of the launches (of the lead lane, if there is one): in pieces that are nearly
+                            // the period's typical one
 };
 Cut cut_at_anchor(const TokenSource& source, const Period& period);
 

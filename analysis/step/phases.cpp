@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 
 namespace gpushim::analysis {
 
@@ -168,11 +170,15 @@ std::vector<Phase> by_position(Interval step, const Landmarks& at, std::span<con
     const double confidence = backward_ns ? kByName : kByPosition;
     if (!backward_ns && exchanges_gradients(step, at)) backward_ns = at.sum_ns;
     const std::optional<Phase> optimizer = optimizer_of(step, at);
+    // The update of the step before.
+    const bool updates_first = backward_ns && optimizer && optimizer->span.start_ns < *backward_ns &&
+                               at.compute_after_optimizer_ns && *at.compute_after_optimizer_ns < *backward_ns;
     if (backward_ns && at.compute_ns) {
-        add(Phase{PhaseKind::forward, {*at.compute_ns, *backward_ns}, confidence});
-        const int64_t end_ns = optimizer ? optimizer->span.start_ns : step.end_ns;
+        const int64_t forward_ns = updates_first ? *at.compute_after_optimizer_ns : *at.compute_ns;
+        add(Phase{PhaseKind::forward, {forward_ns, *backward_ns}, confidence});
+        const int64_t end_ns = optimizer && !updates_first ? optimizer->span.start_ns : step.end_ns;
         add(Phase{PhaseKind::backward, {*backward_ns, end_ns}, confidence});
-        if (is_shifted) add(next_forward_of(step, at, confidence));
+        if (is_shifted && !updates_first) add(next_forward_of(step, at, confidence));
     }
     add(communication_of(step, at));
     if (optimizer && at.optimizer_ns)
@@ -240,30 +246,54 @@ std::span<const Token> tokens_of(Interval round, std::span<const Token> tokens) 
 // Ranges may name some phases only, as a profiler's own do (a loader, an optimizer): what tokens tell of the
 // others is the rest of the step. Communication lies over all of them, and a batch that was loaded in a range
 // is copied behind it.
-struct Named {
-    std::array<bool, kPhaseKinds> kinds{};
-    Intervals spans;
-
-    explicit Named(std::span<const Phase> ranges) {
+class Named {
+  public:
+    Named(std::span<const Phase> ranges, std::span<const Token> tokens) : tokens_(tokens) {
         for (const Phase& range : ranges) {
-            kinds[static_cast<size_t>(range.kind)] = true;
-            if (range.kind != PhaseKind::communication) spans.push_back(range.span);
+            kinds_[static_cast<size_t>(range.kind)] = true;
+            if (range.kind != PhaseKind::communication) spans_.push_back(range.span);
+            if (range.kind == PhaseKind::optimizer) updates_ns_.push_back(range.span.start_ns);
         }
-        spans = unite(std::move(spans));
+        spans_ = unite(std::move(spans_));
+        std::sort(updates_ns_.begin(), updates_ns_.end());
     }
-    std::vector<Phase> rest_of(const Phase& phase) const {
-        if (kinds[static_cast<size_t>(phase.kind)] && phase.kind != PhaseKind::input) return {};
+    std::vector<Phase> rest_of(Phase phase) const {
+        if (kinds_[static_cast<size_t>(phase.kind)] && phase.kind != PhaseKind::input) return {};
         if (phase.kind == PhaseKind::communication) return {phase};
-        const auto first = std::partition_point(spans.begin(), spans.end(), [&](const Interval& span) {
+        if (phase.kind == PhaseKind::backward) end_at_update(phase.span);
+        const auto first = std::partition_point(spans_.begin(), spans_.end(), [&](const Interval& span) {
             return span.end_ns <= phase.span.start_ns;
         });
         const auto last = std::partition_point(
-            first, spans.end(), [&](const Interval& span) { return span.start_ns < phase.span.end_ns; });
+            first, spans_.end(), [&](const Interval& span) { return span.start_ns < phase.span.end_ns; });
+        if (first == last) return {phase};
         std::vector<Phase> rest;
         for (const Interval& span : subtract({phase.span}, Intervals(first, last)))
-            rest.push_back({phase.kind, span, phase.confidence});
+            if (has_any(phase.kind, span)) rest.push_back({phase.kind, span, phase.confidence});
         return rest;
     }
+
+  private:
+    void end_at_update(Interval& span) const {
+        const auto next = std::lower_bound(updates_ns_.begin(), updates_ns_.end(), span.start_ns);
+        if (next != updates_ns_.end()) span.end_ns = std::min(span.end_ns, *next);
+    }
+    // Of a stretch of alike tokens only the first has its time: it may reach into the span.
+    bool has_any(PhaseKind kind, Interval span) const {
+        const auto is_of = [&](const Token& token) {
+            return kind == PhaseKind::input ? token.kind == TokenKind::copy_h2d : computes(token.kind);
+        };
+        const std::span<const Token> in_it = tokens_of(span, tokens_);
+        if (std::any_of(in_it.begin(), in_it.end(), is_of)) return true;
+        const auto before = in_it.begin() != tokens_.begin() ? std::prev(in_it.begin()) : tokens_.end();
+        return before != tokens_.end() && is_of(*before) && before->until_ns != INT64_MAX &&
+               before->until_ns > span.start_ns;
+    }
+
+    std::span<const Token> tokens_;
+    std::array<bool, kPhaseKinds> kinds_{};
+    Intervals spans_;
+    std::vector<int64_t> updates_ns_;
 };
 
 std::vector<Phase> of_rounds(Interval step, std::span<const Token> tokens, std::optional<int64_t> backward_ns,
@@ -289,11 +319,14 @@ std::string_view in_words(PhaseKind kind) {
 std::vector<Phase> phases_of(Interval step, std::span<const Token> tokens, std::span<const PhaseRange> ranges,
                              std::optional<int64_t> backward_ns, StepBegins begins) {
     std::vector<Phase> phases = from_ranges(step, ranges);
-    const Named named(phases);
+    const Named named(phases, tokens);
     for (const Phase& phase : of_rounds(step, tokens, backward_ns, begins))
         for (const Phase& rest : named.rest_of(phase)) phases.push_back(rest);
+    const auto key = [](const Phase& phase) { return std::pair(phase.span.start_ns, phase.kind); };
     std::stable_sort(phases.begin(), phases.end(),
-                     [](const Phase& a, const Phase& b) { return a.span.start_ns < b.span.start_ns; });
+                     [&](const Phase& a, const Phase& b) { return key(a) < key(b); });
+    const auto same = [&](const Phase& a, const Phase& b) { return key(a) == key(b); };
+    phases.erase(std::unique(phases.begin(), phases.end(), same), phases.end());
     return phases;
 }
 

@@ -1,6 +1,6 @@
-// The phases of one step: from ranges where the program names them, else by position around its collectives
-// and optimizer kernels. A phase is when the host submitted its operations; what device time that is, others
-// join.
+// The phases of one step: from ranges where the program names them, the others by position around its
+// collectives and optimizer kernels. A phase is when the host submitted its operations; what device time that
+// is, others join.
 //
 //   tokens   h h f f f f b b c b b c o o          h input, c collective, o optimizer
 //   phases   |i |f          |b      |opt          and communication from the first c to behind the last
@@ -30,7 +30,7 @@
 namespace gpushim::analysis {
 
 enum class PhaseKind : uint8_t { input, forward, backward, communication, optimizer };
-constexpr size_t kPhaseKinds = 5;
+constexpr size_t kPhaseKinds = static_cast<size_t>(PhaseKind::optimizer) + 1;
 std::string_view in_words(PhaseKind kind);
 
 struct PhaseRange {

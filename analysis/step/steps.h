@@ -1,6 +1,7 @@
 // The steps of a run: from marks where it has them, else found in what it repeats. Pure: a source of tokens
-// and marks in, steps out; the source is called up to four times, or up to sixteen where steps are looked for
-// behind a start-up, and only the steps are kept. One thread.
+// and marks in, steps out; only the steps are kept. A beginning is read twice, or up to fourteen times where
+// steps are looked for behind a start-up, and the source once for each beginning that told some, and for
+// marks. One thread.
 //
 //   tokens   h k k k o   h k k k o   h k k k o      h: copy to the device, o: optimizer
 //   steps    |1─────────|2─────────|3──────────|     each from its anchor to the next one

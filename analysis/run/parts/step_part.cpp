@@ -1,8 +1,8 @@
-// Phases of each step: from the program's ranges, else from what it launched (../step/phases.h). One step is
-// held at a time, and of operations of a kind in a row only the first, which is all that phases ask for. How
-// long the GPU worked for a phase is the union of what was launched in it: copies to it for input,
-// collectives for communication, other kernels and graphs for the rest. Steps of which rows are gone have
-// none.
+// Phases of each step: from the program's ranges, and beside them from what it launched (../step/phases.h).
+// One step is held at a time, and of operations of a kind in a row only the first, which is all that phases
+// ask for. How long the GPU worked for a phase is the union of what was launched in it: copies to it for
+// input, collectives for communication, other kernels and graphs for the rest. Steps of which rows are gone
+// have none.
 #include <algorithm>
 #include <array>
 
@@ -151,11 +151,13 @@ class StepPart : public PartByCall<StepPart> {
     std::optional<int64_t> device_ns(const Phase& phase) const {
         if (operations_.size() >= kMostTokens) return {};
         Intervals ran;
-        for (const Operation& one : operations_) {
-            if (one.enter_ns < phase.span.start_ns || one.enter_ns >= phase.span.end_ns) continue;
-            if (!is_of(phase.kind, one.kind)) continue;
-            if (!one.device) return {};
-            ran.push_back(*one.device);
+        const auto first =
+            std::lower_bound(operations_.begin(), operations_.end(), phase.span.start_ns,
+                             [](const Operation& one, int64_t at_ns) { return one.enter_ns < at_ns; });
+        for (auto one = first; one != operations_.end() && one->enter_ns < phase.span.end_ns; ++one) {
+            if (!is_of(phase.kind, one->kind)) continue;
+            if (!one->device) return {};
+            ran.push_back(*one->device);
         }
         return length_ns(unite(std::move(ran)));
     }

@@ -50,10 +50,12 @@ class Steps(importing.Import):
             run = self.imported(trace.write(self.folder / f"{category}.json.gz"))
             with self.subTest(category):
                 self.assertEqual(
-                    self.rows("SELECT name, sum(device_ns), min(confidence) FROM phase WHERE step = 2 "
-                              "GROUP BY name ORDER BY min(begin_ns)", run),
-                    [("input", 30_000, 0.8), ("forward", 80_000, 0.9), ("backward", 150_000, 0.9),
-                     ("optimizer", 40_000, 1.0)])
+                    self.rows("SELECT name, p.begin_ns - s.begin_ns, p.dur_ns, device_ns, p.confidence "
+                              "FROM phase p JOIN step s USING (rank_id, step) WHERE step = 2 "
+                              "ORDER BY p.begin_ns", run),
+                    [("input", 10_000, 90_000, 0, 1.0), ("input", 100_000, 100_000, 30_000, 0.8),
+                     ("forward", 200_000, 200_000, 80_000, 0.9), ("backward", 400_000, 200_000, 150_000, 0.9),
+                     ("optimizer", 600_000, 100_000, 40_000, 1.0)])
 
     def graph(self, trace, launch, starts, length, correlation):
         """One launch of a graph, at `launch`, whose kernels run at `starts`."""

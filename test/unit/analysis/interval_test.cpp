@@ -114,12 +114,16 @@ TEST_CASE("a union of streams that are apart is the same, and so where one goes 
     GrowingUnion growing;
     std::array<int64_t, 3> at_ns = {0, 200, 230};
     for (int i = 0; i < 20'000; ++i) {
-        int64_t& start_ns = at_ns[random() % at_ns.size()];
+        const size_t stream = random() % at_ns.size();
+        int64_t& start_ns = at_ns[stream];
         start_ns += static_cast<int64_t>(random() % 20) - (random() % 50 == 0 ? 100 : 0);
         all.push_back({start_ns, start_ns + static_cast<int64_t>(random() % 12)});
-        growing.add(all.back());
+        growing.add(all.back(), stream);
     }
     CHECK(growing.take() == unite(all));
+    growing.add({5, 9}, 1);  // and begins with none
+    growing.add({2, 5}, 2);
+    CHECK(growing.take() == Intervals{{2, 9}});
 }
 
 }  // namespace interval_test

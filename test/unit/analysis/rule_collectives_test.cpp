@@ -279,14 +279,16 @@ TEST_CASE("of messages transfers and waits are told apart where both ends are kn
         std::string::npos);
 }
 
-// Of 4 ranks one: 16 MiB in 8 ms by an all-reduce is 1.5 times as much on the bus; small ones say nothing.
+// Of 4 ranks one: 16 MB in 8 ms by an all-reduce is 1.5 times as much on the bus. Small ones say nothing, nor
+// messages to one other, nor what lies in no step that counts: a start-up takes long.
 TEST_CASE("where waits are not known, the rate with them is said", "[rule][rule_collectives]") {
     RunRows run;
     run.rank(0).steps(0, {.ran = {{kTransfer, 8 * kMs}, {kCompute, 12 * kMs}}});
-    const auto call = [&](int64_t instance, const char* op, int64_t bytes) {
+    const auto call = [&](int64_t instance, const char* op, int64_t bytes, int64_t step = 1) {
         run.add("collective_instance", {{"instance", instance},
                                         {"rank_id", 0},
                                         {"op", op},
+                                        {"step", step},
                                         {"ranks", 4},
                                         {"parts", 1},
                                         {"whole_bytes", bytes},
@@ -295,12 +297,15 @@ TEST_CASE("where waits are not known, the rate with them is said", "[rule][rule_
     const auto title = [&] { return run.look("exposed_communication").value().title; };
     call(0, "allreduce", 4096);
     call(1, "send", 16 << 20);
+    call(3, "allreduce", 16 << 20, -1);
     CHECK(title().find("of bus") == std::string::npos);
+    CHECK(run.look("exposed_communication")->try_it.find("nccl-tests") == std::string::npos);
     call(2, "allreduce", 16'000'000);
     CHECK(
         title() ==
         "the GPU only communicates for 8.00 ms of a step (large messages: 3.00 GB/s of bus, waits included); "
         "how much of that is waiting for other ranks is not known, for these are not in this run");
+    CHECK(run.look("exposed_communication")->try_it.find("nccl-tests") != std::string::npos);
 }
 
 // The step is as long as one of them makes it, which may be another than has most transfers.

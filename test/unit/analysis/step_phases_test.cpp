@@ -189,6 +189,22 @@ TEST_CASE("ranges win, clipped to the step", "[step]") {
 }
 
 //  h |f f| x B B | h |f f| x B B |o o|     ranges: f and o; gradients have a thread of their own
+//  |o| . f f |i| f f B B B B     a step that was found may begin with the update of the one before
+TEST_CASE("behind the update of the step before come forward and backward", "[step]") {
+    MadeRun run;
+    run.play("o ff  ffBBBB");
+    const std::vector<Phase> without = phases_of({0, 120}, run.tokens, {}, 80, StepBegins::anywhere);
+    CHECK(without == std::vector<Phase>{
+                         {optimizer, {0, 20}, 0.9}, {forward, {20, 80}, 0.9}, {backward, {80, 120}, 0.9}});
+    const PhaseRange ranges[] = {{{-1, 6}, optimizer}, {{42, 58}, input}};
+    CHECK(phases_of({0, 120}, run.tokens, ranges, 80, StepBegins::anywhere) ==
+          std::vector<Phase>{{optimizer, {0, 6}, 1.0},
+                             {forward, {20, 42}, 0.9},
+                             {input, {42, 58}, 1.0},
+                             {forward, {58, 80}, 0.9},
+                             {backward, {80, 120}, 0.9}});
+}
+
 TEST_CASE("what ranges do not name lies beside what they name", "[step]") {
     MadeRun run;
     run.gradients_thread = 1;
@@ -202,7 +218,12 @@ TEST_CASE("what ranges do not name lies beside what they name", "[step]") {
                              {forward, {70, 90}, 1.0},
                              {backward, {100, 120}, 0.9},
                              {optimizer, {120, 140}, 1.0}});
+    // An optimizer whose kernels have no name ends the gradients; what is behind it is none, and is no phase.
+    run.play("x");
+    for (Token& token : run.tokens) token.is_optimizer = false;
+    CHECK(phases_of({0, run.now_ns}, run.tokens, ranges, 40).back() == Phase{optimizer, {120, 140}, 1.0});
     // A batch that was loaded in a range is copied behind it.
+    run.tokens.front().until_ns = 8;
     const PhaseRange loader[] = {{{-20, 5}, input}};
     CHECK(phases_of({0, 60}, run.tokens, loader, 40) == std::vector<Phase>{{input, {0, 5}, 1.0},
                                                                            {input, {5, 10}, 0.8},
