@@ -49,8 +49,9 @@ std::string rate_in_brackets(const Situation& run) {
     return " (large messages: " + rate_text(bus_bytes * 1e9 / ns) + " of bus, waits included)";
 }
 
-// No collective of it has a transfer of its own: it sends messages, of which at most all can be hidden; or
-// none was seen on all of their ranks, so what of that time is waiting is not known.
+// Nothing is reduced that could be sent while backward runs: it sends messages, or each to all others, of
+// which at most all can be hidden; or none was seen on all of their ranks, so what of that time is waiting is
+// not known.
 std::optional<Finding> without_kinds(const Situation& run, const Exposed& exposed) {
     Query unknown = run.ask("SELECT why, why LIKE 'of %' FROM v_unknown_wait ORDER BY 2 DESC LIMIT 1");
     const bool is_unknown = unknown.step();
@@ -86,8 +87,7 @@ std::optional<Finding> look(const Situation& run) {
             reductions.push_back(&kind);
         }
     if (exposed.transfer_ns <= 0) return {};
-    if (traffic.kinds.empty()) return without_kinds(run, exposed);
-    if (bytes <= 0) return {};
+    if (bytes <= 0) return without_kinds(run, exposed);
     const double last_bucket = std::min(1.0, kBucketBytes / bytes);
     Finding found;
     found.title = "the GPU only communicates for " + length_text(run, exposed.transfer_ns + exposed.wait_ns) +

@@ -31,16 +31,25 @@ std::string times_text(double factor) {
     return text;
 }
 
+// What ranks exchange of their samples grows with these; what they reduce does not.
+double share_of_reductions(const Traffic& traffic) {
+    double ns = 0;
+    for (const CollectiveKind& kind : traffic.kinds) ns += kind.is_reduction() ? kind.ns() : 0;
+    return traffic.ns() > 0 ? ns / traffic.ns() : 0;
+}
+
 std::optional<Finding> look(const Situation& run) {
     const Exposed exposed = exposed_communication(run);
     const Traffic traffic(run);
-    const double needed = needed_share(run, traffic), exposed_ns = needed * exposed.transfer_ns;
+    const double needed = needed_share(run, traffic) * share_of_reductions(traffic);
+    const double exposed_ns = needed * exposed.transfer_ns;
     const double rest_ns = run.step_ns() - exposed.transfer_ns;
     if (needed * traffic.ns() < kLarge * exposed.compute_ns || exposed_ns <= 0 || rest_ns <= 0) return {};
     const double factor = (1 - kFine) / kFine * exposed_ns / rest_ns;
     if (factor <= 1 || factor > kMostFactor) return {};
     std::vector<const CollectiveKind*> all;
-    for (const CollectiveKind& kind : traffic.kinds) all.push_back(&kind);
+    for (const CollectiveKind& kind : traffic.kinds)
+        if (kind.is_reduction()) all.push_back(&kind);
     const auto goes = [](double times) { return 1 - 1 / times; };
     const double fits = std::min(factor, std::max(2.0, fitting_factor(run)));
     Finding found;

@@ -25,17 +25,22 @@ const std::string kSteps =
 
 // A batch in parts (gradients that are accumulated, steps of one model between those of another): the
 // largest copies to the device come several times in a step, with kernels between them. What comes as often
-// with kernels between, such as labels, is of these parts.
-const std::string kTimesOf =
-    "(SELECT sum(b.behind_kernels) FROM copy_stat b WHERE b.gpu_id = c.gpu_id AND b.kind = 'h2d'"
-    " AND b.position >= 0 AND b.bytes_each = ";
-const std::string kTimesOfLargest =
-    kTimesOf +
-    "(SELECT max(l.bytes_each) FROM copy_stat l WHERE l.gpu_id = c.gpu_id AND l.kind = 'h2d'"
-    " AND l.position >= 0))";
-const std::string kIsPart = "c.kind = 'h2d' AND 10 * coalesce(" + kTimesOfLargest + ", 0) >= 18 * " + kSteps +
-                            " AND coalesce(" + kTimesOf + "c.bytes_each), 0) * 10 BETWEEN 9 * " +
-                            kTimesOfLargest + " AND 11 * " + kTimesOfLargest;
+// with kernels between, such as labels, is of these parts. More than eight are rather a mask for each layer.
+// Asked once, not for each row.
+const std::string kSizes =
+    "(SELECT gpu_id, bytes_each, sum(behind_kernels) AS times FROM copy_stat WHERE kind = 'h2d' AND position "
+    ">= 0"
+    " GROUP BY gpu_id, bytes_each)";
+const std::string kIsPart =
+    "c.rowid IN (SELECT p.rowid FROM copy_stat p JOIN " + kSizes + " t USING (gpu_id, bytes_each) JOIN " +
+    kSizes +
+    " l ON l.gpu_id = p.gpu_id JOIN (SELECT gpu_id, max(bytes_each) AS bytes FROM copy_stat WHERE kind = "
+    "'h2d'"
+    " AND position >= 0 GROUP BY gpu_id) m ON m.gpu_id = p.gpu_id AND m.bytes = l.bytes_each"
+    " JOIN (SELECT u.gpu_id, count(*) AS steps FROM v_recorded_step s JOIN gpu u ON u.rank_id = s.rank_id"
+    " WHERE NOT s.no_step GROUP BY u.gpu_id) n ON n.gpu_id = p.gpu_id"
+    " WHERE p.kind = 'h2d' AND 10 * l.times BETWEEN 18 * n.steps AND 85 * n.steps"
+    " AND 10 * t.times BETWEEN 9 * l.times AND 11 * l.times)";
 
 // Those that recur; of the largest to the device, one that holds up least is taken for the batch.
 const std::string kRecurs =

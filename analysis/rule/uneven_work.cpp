@@ -27,16 +27,18 @@ double least_exposed_ns(const Situation& run) {
 std::optional<Finding> look(const Situation& run) {
     if (!run.has_steps()) return {};
     Query row = run.ask(
-        "SELECT s.rowid, count(*), min(r.wait_ns) * 1.0 / s.steps AS ns FROM skew s JOIN skew_rank r USING "
-        "(comm)"
+        "SELECT s.rowid, count(*), min(r.wait_ns) * 1.0 / s.steps AS ns, s.straggler_rank IS NULL"
+        " FROM skew s JOIN skew_rank r USING (comm)"
         " WHERE s.steps > 0 GROUP BY s.comm HAVING count(*) > 1 AND count(r.wait_ns) = count(*)"
         " ORDER BY ns DESC, s.comm LIMIT 1");
     if (!row.step()) return {};
     const double ns = std::min(row.real(2), least_exposed_ns(run));
     if (ns <= 0) return {};
     Finding found;
-    found.title = "each of " + count_text(row.number(1)) + " ranks waits for the others, at least " +
-                  duration_text(ns) + " of a step, and none is always the last";
+    found.title =
+        "each of " + count_text(row.number(1)) + " ranks waits for the others, at least " +
+        duration_text(ns) + " of a step" +
+        (row.number(3) != 0 ? ", and none is always the last" : ", beside what the straggler costs");
     found.try_it = run.advice({"uneven_work"});
     found.gain = {0, ns};
     found.confidence = 0.6;

@@ -39,6 +39,8 @@ std::vector<SharedBarrier> smallest_of(std::span<const SharedBarrier> barriers) 
 std::optional<SharedBarrier> shared_barrier(const CollectiveInstance& instance,
                                             std::span<const int> host_of_rank, int host_a, int host_b) {
     if (!is_barrier_like(instance.op) || instance.aborted) return {};
+    // Of one whose messages are not alike ranks end apart.
+    if (instance.op == CollectiveOp::all_to_all && instance.bytes < 0) return {};
     SharedBarrier barrier = {instance.bytes, INT64_MIN, INT64_MAX, INT64_MIN,
                              INT64_MIN,      INT64_MAX, INT64_MIN};
     for (const RankPart& part : instance.parts) {

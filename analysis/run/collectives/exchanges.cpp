@@ -37,29 +37,33 @@ bool is_exchange(const Group& group, int rank, int ranks) {
 }
 
 struct Exchanges {
+    struct Size {
+        int64_t bytes;        // of a message
+        bool is_even = true;  // all are as large
+    };
     std::vector<Group> groups;
-    std::map<int64_t, int64_t> bytes;  // of a message, by number
-    bool are_even = true;              // all messages of a number are as large
+    std::map<int64_t, Size> sizes;  // by number
 
     // False: there is another message.
     bool add(const Group& group, int rank, int ranks) {
         if (std::none_of(group.begin(), group.end(), is_message)) return true;
         if (!is_exchange(group, rank, ranks)) return false;
-        for (const CommCall& call : group)
-            are_even &=
-                bytes.try_emplace(call.call.sequence, call.call.bytes).first->second == call.call.bytes;
+        for (const CommCall& call : group) {
+            Size& size = sizes.try_emplace(call.call.sequence, Size{call.call.bytes}).first->second;
+            size.is_even &= size.bytes == call.call.bytes;
+        }
         groups.push_back(group);
         return true;
     }
 };
 
 // Its bytes are those of one message: one rank's part, as of AlltoAll itself.
-void join(const Group& group, bool are_even) {
+void join(const Group& group, bool is_even) {
     CollectiveCall& first = group.front().call;
     first.op = CollectiveOp::all_to_all;
     first.peer = -1;
     first.of_messages = true;
-    if (!are_even) first.bytes = kUnknownBytes;
+    if (!is_even) first.bytes = kUnknownBytes;
     for (CommCall& call : group.subspan(1)) {
         call.is_joined = true;
         first.aborted |= call.call.aborted;
@@ -75,7 +79,7 @@ void join_exchanges(RunCommunicator& comm) {
     for (CommSeat& seat : comm.seats)
         for (const Group& group : groups_of(seat))
             if (!found.add(group, seat.rank, comm.ranks)) return;
-    for (const Group& group : found.groups) join(group, found.are_even);
+    for (const Group& group : found.groups) join(group, found.sizes.at(group.front().call.sequence).is_even);
 }
 
 }  // namespace gpushim::analysis

@@ -20,12 +20,13 @@ using Bytes = std::function<int64_t(int rank, int partner)>;
 
 // All exchange messages with their partners in one group, in a kernel that ends at 1600; the last rank is
 // late.
-void exchange(Ranks& ranks, int count, const Partners& partners, const Bytes& bytes) {
+void exchange(Ranks& ranks, int count, const Partners& partners, const Bytes& bytes, int64_t later_ns = 0) {
     for (int rank = 0; rank < count; ++rank) {
         NcclCall call;
-        call.group = 7;
+        call.group = 7 + later_ns;
+        call.seq += later_ns > 0;
         call.kernel = false;
-        int64_t at_ns = 20;
+        int64_t at_ns = 20 + later_ns;
         for (const int partner : partners(rank)) {
             call.peer = partner;
             call.bytes = bytes(rank, partner);
@@ -35,8 +36,8 @@ void exchange(Ranks& ranks, int count, const Partners& partners, const Bytes& by
             call.api = "ncclRecv";
             ranks[rank].nccl(++at_ns, 0, 0, call);
         }
-        ranks[rank].launch(90, kAllReduceShape, 2, "7");
-        ranks[rank].device(90, rank == count - 1 ? 1000 : 100, 1600);
+        ranks[rank].launch(90 + later_ns, kAllReduceShape, 2, std::to_string(7 + later_ns));
+        ranks[rank].device(90 + later_ns, later_ns + (rank == count - 1 ? 1000 : 100), later_ns + 1600);
         ranks[rank].facts.clock_error_ns = 5;
     }
 }
@@ -86,8 +87,11 @@ TEST_CASE("an all-to-all of uneven messages has no size", "[run_collectives][exc
     exchange(
         ranks, 3, [](int) { return all_of(3); },
         [](int rank, int partner) { return 1000 + 100 * rank + partner; });
+    exchange(
+        ranks, 3, [](int) { return all_of(3); }, same, 2000);  // another
     ranks.write();
-    CHECK(ranks.ask(kOps) == "alltoall 3 1 - 3");
+    CHECK(ranks.ask("SELECT instance, op, count(*), min(bytes) FROM collective_instance GROUP BY instance") ==
+          "0 alltoall 3 - | 1 alltoall 3 4096");
     CHECK(ranks.ask("SELECT count(*) FROM collective_mismatch") == "0");
 }
 

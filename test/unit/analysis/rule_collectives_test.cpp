@@ -279,6 +279,19 @@ TEST_CASE("of messages transfers and waits are told apart where both ends are kn
         std::string::npos);
 }
 
+// What grows with the samples is not less with more of them.
+TEST_CASE("exchanges of all with all are exposed, and not too much for the work",
+          "[rule][rule_collectives]") {
+    RunRows run = two_ranks(8 * kMs);
+    add_calls(run, {.bytes = 64 << 20, .in_a_step = 4, .each_ns = 2 * kMs, .op = "alltoall"});
+    const auto found = run.look("exposed_communication");
+    REQUIRE(found);
+    CHECK(found->title.find("transfers 8.00 ms, waiting for other ranks 0 ns") != std::string::npos);
+    CHECK(!run.look("large_communication"));
+    add_calls(run, {.bytes = 32 << 20, .in_a_step = 4, .each_ns = 2 * kMs});
+    CHECK(run.look("large_communication"));
+}
+
 // Of 4 ranks one: 16 MB in 8 ms by an all-reduce is 1.5 times as much on the bus. Small ones say nothing, nor
 // messages to one other, nor what lies in no step that counts: a start-up takes long.
 TEST_CASE("where waits are not known, the rate with them is said", "[rule][rule_collectives]") {

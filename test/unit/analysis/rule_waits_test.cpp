@@ -101,6 +101,9 @@ TEST_CASE("what is read many times in a step decides on what comes next", "[rule
     CHECK(many.title.find("20 copies of 4 B to the host and a wait for each in every step") == 0);
     CHECK(std::string(many.heading->title) == "Waiting for the GPU many times in a step");
     CHECK(many.try_it.find("masks in place of branches") != std::string::npos);
+    RunRows printed = idle_run("sync", 2 * kMs);  // in one step of many
+    add_waits(printed, true).change("UPDATE transfer_pattern SET steps = 1");
+    CHECK(printed.look("sync_every_step")->title.find("copy of") == std::string::npos);
     CHECK(reading(2).heading == nullptr);
     CHECK(reading(2).title.find("a copy of 4 B to the host and a wait for it in every step") == 0);
 }
@@ -115,6 +118,14 @@ TEST_CASE("one reading among many other waits is not what they are for", "[rule]
     };
     CHECK(waiting(4).said() == "sync_every_step");  // and three others
     CHECK(waiting(5).said() == "step_gap");
+    RunRows pageable = waiting(5);  // a framework waits for each copy of a batch
+    pageable.add("copy_stat", {{"gpu_id", 0},
+                               {"stream_id", 1},
+                               {"kind", "h2d"},
+                               {"position", 0},
+                               {"count", RunRows::kSteps},
+                               {"steps", RunRows::kSteps}});
+    CHECK(pageable.said() == "sync_every_step");
 }
 
 TEST_CASE("of a loss scale that is dynamic its own rule tells, of no other reading", "[rule][rule_waits]") {

@@ -351,6 +351,22 @@ TEST_CASE("parts of a batch are no constants that are sent again", "[rule][rule_
     CHECK(constants.look("repeated_copies")->title.find("h2d 24.0 MB in 3") != std::string::npos);
 }
 
+//  step   ids mask ███ mask ███ mask ███ …      a mask that each of twelve layers sends
+TEST_CASE("what is sent for each of many layers is no part of a batch", "[rule][rule_work]") {
+    const auto sent = [](int64_t times) {
+        RunRows run = busy_run(2 * kMs);
+        add(run, Copies{.bytes = 64'000, .blocks_ns = 0});
+        for (int64_t position = 1; position <= times; ++position)
+            add(run, Copies{.bytes = 4'000'000, .blocks_ns = kMs / 8, .position = position});
+        run.change(
+            "UPDATE copy_stat SET bytes_each = max_bytes, behind_kernels = CASE WHEN position > 0 THEN"
+            " count ELSE 0 END");
+        return run;
+    };
+    CHECK(sent(12).says("repeated_copies"));
+    CHECK_FALSE(sent(4).says("repeated_copies"));
+}
+
 TEST_CASE("copies within the GPU are no constants that are sent again", "[rule][rule_work]") {
     // Of 2 ms in which copies run alone so much is within the GPU.
     const auto found = [](double within) {

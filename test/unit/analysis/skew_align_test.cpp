@@ -51,6 +51,14 @@ TEST_CASE("nobody leaves before everybody has come", "[skew]") {
     CHECK(HostOffset(std::vector<SharedBarrier>{slow_end}, 0).at(1009)->point_ns == -998);
 }
 
+TEST_CASE("of messages of several sizes ranks end apart, which tells no clock", "[skew]") {
+    CollectiveInstance all_to_all = barrier({{0, 11}, {4, 10}, {1006, 1010}, {1008, 1011}});
+    all_to_all.op = CollectiveOp::all_to_all;
+    CHECK(shared_barrier(all_to_all, kHosts, 0, 1));
+    all_to_all.bytes = -1;
+    CHECK_FALSE(shared_barrier(all_to_all, kHosts, 0, 1));
+}
+
 //  A last by 100: lower bound tight    B last by 100: upper bound tight
 TEST_CASE("barriers are tight on one side each, together on both", "[skew]") {
     const std::vector<int> hosts = {0, 1};

@@ -110,7 +110,7 @@ TEST_CASE("the program's ranges come before what was launched", "[step_part]") {
     for (const Call& call : calls_of(100, 1)) calls.push_back(call);
     Written written;
     all_of(make_step_part(made.facts), made, calls, written);
-    CHECK(written.ask("SELECT count(*) FROM phase WHERE step = 0") == "3");
+    CHECK(written.ask("SELECT count(*), sum(confidence = 1) FROM phase WHERE step = 0") == "5 3");
     CHECK(phase(written, "forward") == "5 30 1.0");
     CHECK(phase(written, "backward") == "36 44 1.0");
     CHECK(phase(written, "optimizer") == "85 10 1.0");
