@@ -5,6 +5,7 @@
 //   rank 1   ████████████|████████▒▒▒▒▒▒|       would be done earlier
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "../advice/rule.h"
 #include "../text/units.h"
@@ -13,13 +14,18 @@ namespace gpushim::analysis::rule_uneven_work {
 
 namespace {
 
-// Of a mean step, in which nothing else runs: on the GPU that has least of it.
-double least_exposed_ns(const Situation& run) {
+// Of a mean step, in which nothing else runs: on the GPU of the communicator's that has least of it.
+double least_exposed_ns(const Situation& run, const std::string& comm) {
     double least_ns = std::numeric_limits<double>::infinity();
-    for (const GpuTotal& total : run.basis().totals())
-        if (total.steps > 0 && total.ns(WhatRan::window) > 0)
-            least_ns =
-                std::min(least_ns, total.real(WhatRan::waiting_for_peer) / static_cast<double>(total.steps));
+    Query gpus =
+        run.ask("SELECT u.gpu_id FROM skew_rank r JOIN gpu u ON u.rank_id = r.rank_id WHERE r.comm = ?1");
+    gpus.bind(1, comm);
+    while (gpus.step()) {
+        const GpuTotal* total = run.basis().total_of(gpus.number(0));
+        if (total != nullptr && total->steps > 0 && total->ns(WhatRan::window) > 0)
+            least_ns = std::min(least_ns,
+                                total->real(WhatRan::waiting_for_peer) / static_cast<double>(total->steps));
+    }
     return least_ns;
 }
 
@@ -27,12 +33,12 @@ double least_exposed_ns(const Situation& run) {
 std::optional<Finding> look(const Situation& run) {
     if (!run.has_steps()) return {};
     Query row = run.ask(
-        "SELECT s.rowid, count(*), min(r.wait_ns) * 1.0 / s.steps AS ns, s.straggler_rank IS NULL"
+        "SELECT s.rowid, count(*), min(r.wait_ns) * 1.0 / s.steps AS ns, s.straggler_rank IS NULL, s.comm"
         " FROM skew s JOIN skew_rank r USING (comm)"
         " WHERE s.steps > 0 GROUP BY s.comm HAVING count(*) > 1 AND count(r.wait_ns) = count(*)"
         " ORDER BY ns DESC, s.comm LIMIT 1");
     if (!row.step()) return {};
-    const double ns = std::min(row.real(2), least_exposed_ns(run));
+    const double ns = std::min(row.real(2), least_exposed_ns(run, row.text(4)));
     if (ns <= 0) return {};
     Finding found;
     found.title =

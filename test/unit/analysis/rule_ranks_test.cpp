@@ -225,6 +225,9 @@ TEST_CASE("ranks that wait by turns gain what the one waits that waits least", "
     CHECK(found->gain.low_ns == 0);
     CHECK(found->gain.high_ns == Approx(3e6));
     CHECK(waiting(3 * kMs, 4 * kMs, 2 * kMs).look("uneven_work")->gain.high_ns == Approx(2e6));
+    RunRows others = waiting(3 * kMs, 4 * kMs, 4 * kMs);  // of another communicator
+    others.rank(2).steps(2, {.ran = {{kCompute, 20 * kMs}}});
+    CHECK(others.look("uneven_work"));
     RunRows beside = waiting(3 * kMs, 4 * kMs, 4 * kMs);
     beside.change("UPDATE skew SET straggler_rank = 1");
     CHECK(beside.look("uneven_work")->title.find("none is always") == std::string::npos);
