@@ -101,12 +101,12 @@ double Situation::reads_each() const {
 
 bool Situation::reads_every_step() const {
     constexpr double kEvery = 0.5, kOthersForOne = 3;
-    // But those of copies to the device: a framework waits for each that is pageable.
+    // But those of copies to the device: a framework waits for each that is pageable. Of one of its GPUs.
     const double others = counted(
-        real("SELECT max(n) FROM (SELECT sum(max(0, in_steps - coalesce(after_small_d2h, 0))) * 1.0 - "
-             "coalesce("
-             "(SELECT sum(c.count) FROM copy_stat c JOIN gpu u USING (gpu_id) WHERE u.rank_id = s.rank_id AND"
-             " c.kind = 'h2d' AND c.steps > 0), 0) AS n FROM sync_stat s GROUP BY rank_id)")
+        real("SELECT max(n / gpus) FROM (SELECT sum(max(0, in_steps - coalesce(after_small_d2h, 0))) * 1.0 -"
+             " coalesce((SELECT sum(c.count) FROM copy_stat c JOIN gpu u USING (gpu_id) WHERE u.rank_id ="
+             " s.rank_id AND c.kind = 'h2d' AND c.steps > 0), 0) AS n, max(1, (SELECT count(*) FROM gpu u"
+             " WHERE u.rank_id = s.rank_id)) AS gpus FROM sync_stat s GROUP BY rank_id)")
             .value_or(0));
     const double reads = reads_each();
     return reads >= kEvery && kOthersForOne * reads >= others;

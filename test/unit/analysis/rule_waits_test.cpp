@@ -118,6 +118,9 @@ TEST_CASE("one reading among many other waits is not what they are for", "[rule]
     };
     CHECK(waiting(4).said() == "sync_every_step");  // and three others
     CHECK(waiting(5).said() == "step_gap");
+    RunRows for_each_gpu = waiting(5);
+    for_each_gpu.add("gpu", {{"gpu_id", 1}, {"rank_id", 0}});
+    CHECK(for_each_gpu.said() == "sync_every_step");
     RunRows pageable = waiting(5);  // a framework waits for each copy of a batch
     pageable.add("copy_stat", {{"gpu_id", 0},
                                {"stream_id", 1},
