@@ -133,7 +133,7 @@ Imported import_files(const Source& source, std::span<const std::string> files, 
 
 int run(const Arguments& arguments) {
     if (arguments.words_.size() < 2) throw Failure(kUsageText);
-    use_large_pages();
+    use_one_heap();
     const Source& source = source_named(arguments.words_[0]);
     const auto kept = arguments.value("keep-traces");
     std::unique_ptr<TemporaryFolder> temporary;
