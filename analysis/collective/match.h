@@ -32,8 +32,8 @@ struct CollectiveCall {
     int64_t replays = 1;             // captured in a graph: the call is seen once and ran so often
     bool aborted = false;            // the communicator was aborted while it was open
     std::optional<Interval> device;  // of the kernel; a rank's own clock
-    int64_t tag = -1;          // whoever delivers it finds it again by this; of a group its first call's
-    bool of_messages = false;  // an all-to-all with the number of its messages, which counts by itself
+    int64_t tag = -1;                // by which it is found again; of a group its first call's
+    bool of_messages = false;        // an all-to-all with the number of its messages, which counts by itself
 };
 
 struct RankPart {

@@ -33,7 +33,7 @@ Intervals gaps(const Intervals& intervals, Interval within);  // the rest of `wi
 int64_t length_ns(const Intervals& intervals);
 
 // The union of spans that come in any order and are too many to keep: their memory is that of each stream's
-// union. Quick where each stream's come by start; whoever knows no streams gives them all to one.
+// union. Quick where each stream's come by start; a caller that knows no streams gives all to one.
 class GrowingUnion {
   public:
     void add(Interval span, size_t stream = 0) {

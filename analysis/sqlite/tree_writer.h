@@ -1,5 +1,5 @@
-// Rows of tables straight into the pages of a new file, as table_pages reads them: whoever writes rows in
-// order of their keys is through in a third of the time that statements take. Pages are written
+// Rows of tables straight into the pages of a new file, as table_pages reads them: for rows that come in
+// order of their keys, a statement does far more than that needs. Pages are written
 // when some of a table are full; in memory are up to so many of each table, and the numbers of all.
 //
 //   root   [ 12 | 13 | 31 ]       12, 13, 31: leaves, some that follow each other among other tables'
@@ -50,7 +50,7 @@ class TreeWriter {
         uint32_t page;
         int64_t last_key;
     };
-    // Whoever reads a table reads some pages at once: so many of one stand together.
+    // table_pages reads some pages at once: so many of one table stand together.
     static constexpr size_t kRun = 16;
     struct Leaf {
         Page page;

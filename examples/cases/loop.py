@@ -33,6 +33,15 @@ class Job:
                 gpu.allocate(self.memory_gib * GIB)
         self.gpu.use()
 
+    def update_and_wait(self):
+        """Every GPU is given its update before one is waited for."""
+        for gpu in self.gpus:
+            gpu.use()
+            gpu.update()
+        for gpu in self.gpus:
+            gpu.use()
+            gpu.wait()
+
     def all_reduce(self, count, dtype=communicator.FLOAT, stream=None):
         communicator.collective("AllReduce", self.gpu, self.comm, count, dtype, stream)
 

@@ -25,9 +25,4 @@ def step(job):
             first.wait_for(done)
             first.copy_from(gpu, OUTPUT_BYTES)
         first.launch("softmax_loss__400us")
-    for gpu in job.gpus:
-        gpu.use()
-        gpu.update()
-    for gpu in job.gpus:
-        gpu.use()
-        gpu.wait()
+    job.update_and_wait()

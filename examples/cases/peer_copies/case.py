@@ -26,9 +26,4 @@ def step(job):
         second.record(job.made["there"], job.made["copies"])
         second.wait_for(job.made["there"])
         second.layers(2, 200)
-    for gpu in job.gpus:
-        gpu.use()
-        gpu.update()
-    for gpu in job.gpus:
-        gpu.use()
-        gpu.wait()
+    job.update_and_wait()

@@ -20,9 +20,4 @@ def step(job):
             gpu.copy_in()
         gpu.layers(5, 400)
         gpu.record(job.made["done"][number])
-    for gpu in job.gpus:
-        gpu.use()
-        gpu.update()
-    for gpu in job.gpus:
-        gpu.use()
-        gpu.wait()
+    job.update_and_wait()

@@ -15,9 +15,4 @@ def step(job):
         if not job.fixed:
             gpu.wait()
     second.copy_out(4)
-    for gpu in job.gpus:
-        gpu.use()
-        gpu.update()
-    for gpu in job.gpus:
-        gpu.use()
-        gpu.wait()
+    job.update_and_wait()

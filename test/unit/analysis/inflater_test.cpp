@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "deflated.h"
+
 namespace inflater_test {
 
 using namespace gpushim::analysis;
@@ -19,17 +21,7 @@ namespace {
 using Random = std::mt19937_64;
 
 std::string packed(const std::string& text, int level, int strategy) {
-    z_stream z{};
-    REQUIRE(deflateInit2(&z, level, Z_DEFLATED, -MAX_WBITS, 8, strategy) == Z_OK);
-    std::string bytes(deflateBound(&z, text.size()) + 64, '\0');
-    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-    z.avail_in = static_cast<uInt>(text.size());
-    z.next_out = reinterpret_cast<Bytef*>(bytes.data());
-    z.avail_out = static_cast<uInt>(bytes.size());
-    REQUIRE(deflate(&z, Z_FINISH) == Z_STREAM_END);
-    bytes.resize(bytes.size() - z.avail_out);
-    deflateEnd(&z);
-    return bytes;
+    return made::deflated(text, {.level = level, .window_bits = -MAX_WBITS, .strategy = strategy});
 }
 
 // Bytes, what repeats itself near and far, and text like a trace's.

@@ -9,6 +9,7 @@
 
 #include "analysis/importer/kineto/gzip_sum.h"
 #include "analysis/process/temporary.h"
+#include "deflated.h"
 
 namespace input_stream_test {
 
@@ -25,21 +26,8 @@ std::string random_text(size_t bytes) {
     return text;
 }
 
-std::string packed(std::string text, bool with_sum_of_head = false) {
-    z_stream z{};
-    REQUIRE(deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-    gz_header head{};
-    head.hcrc = 1;
-    if (with_sum_of_head) REQUIRE(deflateSetHeader(&z, &head) == Z_OK);
-    std::string bytes(deflateBound(&z, text.size()) + 64, '\0');
-    z.next_in = reinterpret_cast<Bytef*>(text.data());
-    z.avail_in = static_cast<uInt>(text.size());
-    z.next_out = reinterpret_cast<Bytef*>(bytes.data());
-    z.avail_out = static_cast<uInt>(bytes.size());
-    REQUIRE(deflate(&z, Z_FINISH) == Z_STREAM_END);
-    bytes.resize(bytes.size() - z.avail_out);
-    deflateEnd(&z);
-    return bytes;
+std::string packed(const std::string& text, bool with_sum_of_head = false) {
+    return made::deflated(text, {.with_sum_of_head = with_sum_of_head});
 }
 
 struct Read {

@@ -81,7 +81,7 @@ TEST_CASE("of rows that come in order the memory is that of few pages", "[rows_o
     CHECK(row.number(1) == kRows);
 }
 
-TEST_CASE("what a table refuses is refused, whoever writes its pages", "[rows_of]") {
+TEST_CASE("what a table refuses is refused, whether SQLite writes its pages or not", "[rows_of]") {
     const TemporaryFolder folder;
     const std::string image =
         made_image("CREATE TABLE strict (key INTEGER PRIMARY KEY, value INTEGER NOT NULL)");

@@ -38,6 +38,23 @@ RunRows server(const char* cause, int64_t ns, Kinds kinds = {.with_graph = 10}) 
 
 RunRows idle_share(const char* cause, double share) { return server(cause, of_step(share)); }
 
+// 16 GiB in 40 copies.
+void add_copies(RunRows& run, const char* kind, const char* source, int64_t steps,
+                std::optional<int64_t> blocks_ns = {}) {
+    run.add("copy_stat", {{"gpu_id", 0},
+                          {"stream_id", 7},
+                          {"kind", kind},
+                          {"source", source},
+                          {"target", "device"},
+                          {"blocking", 0},
+                          {"position", 0},
+                          {"bytes_each", 30},
+                          {"count", 40},
+                          {"bytes", int64_t{1} << 34},
+                          {"steps", steps},
+                          {"blocks_kernels_ns", maybe(blocks_ns)}});
+}
+
 }  // namespace
 
 TEST_CASE("a server's idle time has causes of its own", "[rule][rule_serving]") {
@@ -186,17 +203,7 @@ TEST_CASE("a model on its way to the GPU is not streamed from the host", "[rule]
         RunRows run;
         run.rank(0).steps(0, {.ran = {{kCompute, 12 * kMs}, {kTransfer, 8 * kMs}, {kH2d, 8 * kMs}}});
         run.add("program", {{"rank_id", 0}, {"kind", "serving"}, {"confidence", 0.95}, {"why", "told"}});
-        run.add("copy_stat", {{"gpu_id", 0},
-                              {"stream_id", 7},
-                              {"kind", "h2d"},
-                              {"source", "pinned"},
-                              {"target", "device"},
-                              {"blocking", 0},
-                              {"position", 0},
-                              {"bytes_each", 30},
-                              {"count", 40},
-                              {"bytes", int64_t{1} << 34},
-                              {"steps", steps}});
+        add_copies(run, "h2d", "pinned", steps);
         return run;
     };
     CHECK(copying(20).says("offload_copies"));
@@ -205,18 +212,7 @@ TEST_CASE("a model on its way to the GPU is not streamed from the host", "[rule]
     const auto within = [&](const char* kind) {
         RunRows run = copying(20);
         run.change("UPDATE copy_stat SET bytes = 1024, blocks_kernels_ns = 1000");
-        run.add("copy_stat", {{"gpu_id", 0},
-                              {"stream_id", 7},
-                              {"kind", kind},
-                              {"source", "device"},
-                              {"target", "device"},
-                              {"blocking", 0},
-                              {"position", 0},
-                              {"bytes_each", 30},
-                              {"count", 40},
-                              {"bytes", int64_t{1} << 34},
-                              {"steps", 20},
-                              {"blocks_kernels_ns", 20 * 8 * kMs}});
+        add_copies(run, kind, "device", 20, 20 * 8 * kMs);
         return run;
     };
     CHECK_FALSE(within("d2d").says("offload_copies"));
