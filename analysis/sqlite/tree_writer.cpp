@@ -54,7 +54,7 @@ void NewRecord::clear() {
 }
 
 void NewRecord::add(int64_t number) {
-    constexpr size_t kBytes[] = {1, 2, 3, 4, 6, 8};  // by what the header says, from 1 on
+    constexpr size_t kLengths[] = {1, 2, 3, 4, 6, 8};  // by what the header says, from 1 on
     constexpr char kZero = 8, kOne = 9;
     if (number == 0 || number == 1) {
         header_ += number == 0 ? kZero : kOne;
@@ -62,11 +62,11 @@ void NewRecord::add(int64_t number) {
     }
     const uint64_t size = static_cast<uint64_t>(number < 0 ? ~number : number);
     size_t kind = 0;
-    while (kBytes[kind] < 8 && size >> (8 * kBytes[kind] - 1) != 0) ++kind;
+    while (kLengths[kind] < 8 && size >> (8 * kLengths[kind] - 1) != 0) ++kind;
     header_ += static_cast<char>(kind + 1);
     char bytes[8];
-    put_bytes(bytes, static_cast<uint64_t>(number), kBytes[kind]);
-    values_.append(bytes, kBytes[kind]);
+    put_bytes(bytes, static_cast<uint64_t>(number), kLengths[kind]);
+    values_.append(bytes, kLengths[kind]);
 }
 
 void NewRecord::add(std::string_view text) {
