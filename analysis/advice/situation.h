@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../run/sql/counted_steps.h"
+#include "../run/sql/input_stages.h"
 #include "../trace/work_bound.h"
 #include "advice_words.h"
 #include "finding.h"
@@ -87,6 +88,9 @@ class Situation {
     // In which line of Python hosts were most, by samples in idle time of these causes, and how many samples
     // say so; empty: too few.
     std::string seen_in(Causes causes) const;
+
+    // In which stages of loading a batch the hosts were in idle time for input; empty: nothing tells.
+    std::vector<InputStage> input_stages() const { return gpushim::analysis::input_stages(run_); }
 
     // The rows of `gap` of these causes in which most time went, for evidence.
     std::vector<Evidence> gaps_of(Causes causes) const;

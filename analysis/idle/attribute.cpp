@@ -110,7 +110,7 @@ class Question {
             }
             if (const auto cause = cause_of_sample(piece.does)) {
                 put(*cause, piece.from_ns, piece.until_ns);
-                note_line(*cause, piece);
+                note(*cause, piece);
                 continue;
             }
             // What comes behind the last piece is N's own call.
@@ -119,7 +119,9 @@ class Question {
                 continue;
             }
             if (decides(piece.what)) {
-                put(cause_of_call(piece, gap_.gpu), piece.from_ns, piece.until_ns);
+                const Cause cause = cause_of_call(piece, gap_.gpu);
+                put(cause, piece.from_ns, piece.until_ns);
+                note(cause, piece);
                 continue;
             }
             if (piece.from_ns >= part_until_ns) {
@@ -157,7 +159,7 @@ class Question {
         const auto column = static_cast<size_t>(piece.what) - static_cast<size_t>(What::other_call);
         const Cause cause = kOutside[static_cast<size_t>(part)][column];
         put(cause, piece.from_ns, piece.until_ns, names_what_blocked(cause) ? piece.blocked_on : kNotSampled);
-        note_line(cause, piece);
+        note(cause, piece);
         if (piece.what == What::ready) note_ready(cause, piece.until_ns - piece.from_ns);
     }
 
@@ -166,7 +168,7 @@ class Question {
         for (const HostPiece& piece : giver_->pieces(waiting.from_ns, waiting.until_ns)) {
             if (const auto told = cause_of_sample(piece.does)) {
                 put(*told, piece.from_ns, piece.until_ns);
-                note_line(*told, piece);
+                note(*told, piece);
                 continue;
             }
             const bool is_off = piece.what == What::ready || piece.what == What::blocked;
@@ -186,7 +188,9 @@ class Question {
         result_.contended.push_back({cause, ns});
     }
 
-    void note_line(Cause cause, const HostPiece& piece) {
+    void note(Cause cause, const HostPiece& piece) {
+        if (group_of(cause) == CauseGroup::input && piece.stage != LoadingStage::untold)
+            result_.stages.push_back({piece.stage, piece.from_ns + lag_ns_, piece.until_ns + lag_ns_});
         if (piece.python_line == kNotSampled) return;
         result_.python.push_back({cause, piece.from_ns + lag_ns_, piece.until_ns + lag_ns_, piece.python_line,
                                   line_.samples_in(piece.from_ns, piece.until_ns)});

@@ -78,6 +78,13 @@ struct PythonPart {
     int64_t samples;  // taken in it
 };
 
+// A part of the gap in which the thread loaded, and in which stage of that. Lies within pieces of causes of
+// input.
+struct StagePart {
+    LoadingStage stage;
+    int64_t from_ns, until_ns;
+};
+
 // Of the host part: the thread was ready, without a CPU. Lies within pieces of that cause.
 struct Contended {
     Cause cause;
@@ -91,6 +98,7 @@ struct Attributed {
     bool drained_by_sync = false;           // the thread was waiting when the queue ran empty
     std::vector<Contended> contended = {};  // a row for each cause
     std::vector<PythonPart> python = {};
+    std::vector<StagePart> stages = {};  // by time; without what nothing tells
 };
 
 using HostLines = std::unordered_map<int64_t, HostLine>;  // by thread

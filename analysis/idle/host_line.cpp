@@ -9,13 +9,21 @@ namespace {
 bool continues(const HostPiece& last, const HostPiece& piece, int64_t from_ns) {
     return last.until_ns == from_ns && last.what == piece.what && last.enter_ns == piece.enter_ns &&
            last.gpu == piece.gpu && last.blocked_on == piece.blocked_on &&
-           last.python_line == piece.python_line && last.does == piece.does;
+           last.python_line == piece.python_line && last.does == piece.does && last.stage == piece.stage;
 }
 
 // Than what was there: of two alike the one that knows what the thread was blocked on.
 bool says_more(const HostPiece& piece, const HostPiece& old) {
     if (piece.what != old.what) return piece.what < old.what;
     return old.blocked_on == kNotSampled && piece.blocked_on != kNotSampled;
+}
+
+// Of two at one time the one that counts: what lies beneath may tell in which stage of loading it is.
+HostPiece above(const HostPiece& piece, const HostPiece& beneath) {
+    if (piece.what != What::loading || piece.stage != LoadingStage::untold) return piece;
+    HostPiece told = piece;
+    told.stage = beneath.what == What::staging ? LoadingStage::copies : beneath.stage;
+    return told;
 }
 
 constexpr bool is_told_by_framework(What what) {
@@ -35,7 +43,9 @@ void HostLine::add(const HostCall& call) {
     if (tells && !untold_.empty()) untold_.back().end_ns = std::min(untold_.back().end_ns, call.from_ns);
     is_told_ = is_told_ || tells;
     is_loading_told_ = is_loading_told_ || call.what == What::loading;
-    put({call.from_ns, call.until_ns, call.what, call.from_ns, call.gpu, kNotSampled});
+    HostPiece piece = {call.from_ns, call.until_ns, call.what, call.from_ns, call.gpu};
+    piece.stage = call.stage;
+    put(piece);
 }
 
 void HostLine::add(const HostGap& gap) {
@@ -47,7 +57,9 @@ void HostLine::add(const HostGap& gap) {
     int64_t at_ns = gap.from_ns;
     const auto lay = [&](What what, int64_t ns) {
         const int32_t on = what == What::running ? kNotSampled : gap.blocked_on;
-        put({at_ns, at_ns + ns, what, gap.from_ns, kNoGpu, on});
+        HostPiece piece = {at_ns, at_ns + ns, what, gap.from_ns, kNoGpu, on};
+        if (what == What::blocked) piece.stage = gap.stage;
+        put(piece);
         at_ns += ns;
     };
     if (gap.running_first) lay(What::running, running_ns);
@@ -73,6 +85,7 @@ void HostLine::add(const HostSample& sample) {
         if (!decides(piece.what) && piece.enter_ns == gap_.from_ns && until_ns <= gap_.until_ns) {
             piece.python_line = sample.python_line;
             piece.does = sample.does;
+            if (sample.stage != LoadingStage::untold) piece.stage = sample.stage;
         }
         append(piece, begin_ns, until_ns);
     }
@@ -87,8 +100,8 @@ void HostLine::put(const HostPiece& piece) {
     for (auto old = over.rbegin(); old != over.rend(); ++old) {
         append(*old, old->from_ns, std::min(old->until_ns, piece.from_ns));
         append(piece, at_ns, std::min(old->from_ns, piece.until_ns));
-        append(says_more(piece, *old) ? piece : *old, std::max(old->from_ns, piece.from_ns),
-               std::min(old->until_ns, piece.until_ns));
+        append(says_more(piece, *old) ? above(piece, *old) : above(*old, piece),
+               std::max(old->from_ns, piece.from_ns), std::min(old->until_ns, piece.until_ns));
         append(*old, std::max(old->from_ns, piece.until_ns), old->until_ns);
         at_ns = std::max(at_ns, old->until_ns);
     }

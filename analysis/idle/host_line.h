@@ -21,6 +21,7 @@
 
 #include "../interval/interval.h"
 #include "../trace/host_inside.h"
+#include "../trace/loading_stage.h"
 
 namespace gpushim::analysis {
 
@@ -65,21 +66,24 @@ constexpr int64_t kSlowNs = 2'000'000;
 struct HostCall {
     What what;  // not what a gap row says
     int64_t from_ns, until_ns;
-    int32_t gpu = kNoGpu;  // of a launch or a sync
+    int32_t gpu = kNoGpu;                       // of a launch or a sync
+    LoadingStage stage = LoadingStage::untold;  // of loading
 };
 
 struct HostGap {  // a row of host_gap
     int64_t from_ns, until_ns;
     std::optional<int64_t> running_ns;
-    int64_t runqueue_ns = 0;           // of the rest; 0 also where it was not sampled
-    int32_t blocked_on = kNotSampled;  // the caller's number for what samples say
-    bool running_first = false;        // where something tells the order
+    int64_t runqueue_ns = 0;                    // of the rest; 0 also where it was not sampled
+    int32_t blocked_on = kNotSampled;           // the caller's number for what samples say
+    bool running_first = false;                 // where something tells the order
+    LoadingStage stage = LoadingStage::untold;  // while it is blocked, if it loads
 };
 
 struct HostSample {  // a moment in a gap, in which the thread was seen in its Python
     int64_t at_ns;
     int32_t python_line;  // the caller's number for it
     PythonDoes does = PythonDoes::untold;
+    LoadingStage stage = LoadingStage::untold;
 };
 
 struct HostPiece {
@@ -89,7 +93,8 @@ struct HostPiece {
     int32_t gpu = kNoGpu;
     int32_t blocked_on = kNotSampled;
     int32_t python_line = kNotSampled;
-    PythonDoes does = PythonDoes::untold;  // as a sample says
+    PythonDoes does = PythonDoes::untold;       // as a sample says
+    LoadingStage stage = LoadingStage::untold;  // if it loads
 };
 
 // The calls around a time in which a thread was in none, or in others only.

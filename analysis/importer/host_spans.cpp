@@ -21,6 +21,15 @@ void HostSpans::add(const HostSpan& span) {
     go_to(span.start_ns);
     if (span.inside == HostInside::framework) begin_operator();
     open_until(span.inside) = std::max(open_until(span.inside), span.end_ns);
+    if (const LoadingStage stage = stage_begun(span); stage != LoadingStage::untold)
+        stages_.push_back({span.end_ns, stage});
+}
+
+LoadingStage HostSpans::stage_begun(const HostSpan& span) {
+    end_stages(span.start_ns);
+    const bool works_on_samples = span.inside == HostInside::framework && stages_.empty() &&
+                                  open_until(HostInside::input) > span.start_ns;
+    return works_on_samples && span.stage == LoadingStage::untold ? LoadingStage::transforms : span.stage;
 }
 
 // Of a long operator the parts count, if it is made of many short ones: that is dispatching. One that goes on
@@ -43,6 +52,7 @@ void HostSpans::finish() {
     if (last_.end_ns > last_.start_ns) give_(last_);
     last_.end_ns = last_.start_ns;
     open_until_ns_.fill(INT64_MIN);
+    stages_.clear();
     at_ns_ = INT64_MIN;
 }
 
@@ -53,18 +63,26 @@ void HostSpans::go_to(int64_t until_ns) {
                          [this](HostInside inside) { return open_until(inside) > at_ns_; });
         const int64_t from_ns = at_ns_;
         at_ns_ = open == std::end(kOrder) ? until_ns : std::min(until_ns, open_until(*open));
-        if (open != std::end(kOrder)) extend(*open, from_ns, at_ns_);
+        if (open == std::end(kOrder)) continue;
+        end_stages(from_ns);
+        const bool is_in_stage = *open == HostInside::input && !stages_.empty();
+        if (is_in_stage) at_ns_ = std::min(at_ns_, stages_.back().until_ns);
+        extend(*open, is_in_stage ? stages_.back().stage : LoadingStage::untold, from_ns);
     }
 }
 
-void HostSpans::extend(HostInside inside, int64_t from_ns, int64_t until_ns) {
+void HostSpans::end_stages(int64_t by_ns) {
+    while (!stages_.empty() && stages_.back().until_ns <= by_ns) stages_.pop_back();
+}
+
+void HostSpans::extend(HostInside inside, LoadingStage stage, int64_t from_ns) {
     const bool is_there = last_.end_ns > last_.start_ns;
-    if (is_there && last_.inside == inside && last_.end_ns == from_ns) {
-        last_.end_ns = until_ns;
+    if (is_there && last_.inside == inside && last_.stage == stage && last_.end_ns == from_ns) {
+        last_.end_ns = at_ns_;
         return;
     }
     if (is_there) give_(last_);
-    last_ = {last_.thread, from_ns, until_ns, inside};
+    last_ = {last_.thread, from_ns, at_ns_, inside, stage};
     begun_ns_ = from_ns;
     own_work_ns_ = 0;
 }

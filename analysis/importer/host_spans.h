@@ -6,7 +6,15 @@
 //   python    |════════════════════════════════|
 //   given     |p|iiiiiiiii|pppp|ffff|pp|ff|pppp|
 //
-// Memory is that of one span. One thread.
+// Of input, which stage of loading it is: of spans whose names tell the one that began last. Operators of the
+// loader that tell none, and in which nothing around them does, transform samples.
+//
+//   input     |════════════════════|
+//   stages      |── reads ──|  |ff|
+//                 |dec.|
+//   given     |.|r|dddd|rrrr|..|tt|
+//
+// Memory is that of one span, and of those open in which a stage is told. One thread.
 #pragma once
 
 #include <array>
@@ -14,8 +22,10 @@
 #include <functional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "../trace/host_inside.h"
+#include "../trace/loading_stage.h"
 
 namespace gpushim::analysis {
 
@@ -23,6 +33,7 @@ struct HostSpan {
     int64_t thread;  // as the source numbers it
     int64_t start_ns, end_ns;
     HostInside inside;
+    LoadingStage stage = LoadingStage::untold;  // if it loads
     friend bool operator==(const HostSpan&, const HostSpan&) = default;
 };
 
@@ -47,11 +58,18 @@ class HostSpans {
     int64_t& open_until(HostInside inside) { return open_until_ns_[static_cast<size_t>(inside)]; }
     void begin_operator();
     void go_to(int64_t until_ns);
-    void extend(HostInside inside, int64_t from_ns, int64_t until_ns);
+    LoadingStage stage_begun(const HostSpan& span);
+    void end_stages(int64_t by_ns);
+    void extend(HostInside inside, LoadingStage stage, int64_t from_ns);
 
     std::function<void(const HostSpan&)> give_;
     std::array<int64_t, static_cast<size_t>(kLastInside) + 1> open_until_ns_;  // by HostInside
     int64_t at_ns_ = INT64_MIN;
+    struct OpenStage {
+        int64_t until_ns;
+        LoadingStage stage;
+    };
+    std::vector<OpenStage> stages_;           // as they began
     HostSpan last_ = {0, 0, 0, kLastInside};  // may go on; of no length: there is none
     // Of it, if it is of operators: when the last one began, and how long single ones went on without
     // another.

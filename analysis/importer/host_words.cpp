@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "../trace/python_lines.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -18,17 +20,6 @@ constexpr HostWord kHostWords[] = {
     {HostInside::input, "enumerate(DataPipe)#"},
     {HostInside::optimizer, "Optimizer.step#"},
     {HostInside::optimizer, "Optimizer.zero_grad#"},
-    // Frames, where only these are there.
-    {HostInside::input, "torch/utils/data/dataloader.py(", ": __next__"},
-    {HostInside::optimizer, "torch/optim/", ": step"},
-    // What libraries do to make a batch in the thread that launches.
-    {HostInside::input, "transformers/pipelines/", ": preprocess"},
-    {HostInside::input, "transformers/image_processing_utils", ": __call__"},
-    {HostInside::input, "transformers/feature_extraction", ": __call__"},
-    {HostInside::input, "transformers/tokenization_utils_base.py(", ": __call__"},
-    {HostInside::input, "torchvision/datasets/", ": __getitem__"},
-    {HostInside::input, "torchvision/transforms/", ": __call__"},
-    {HostInside::input, "datasets/arrow_dataset.py(", ": __getitem__"},
     // JAX's frames in which the program waits for what it asked for.
     {HostInside::waits, "$", " block_until_ready"},
     {HostInside::waits, "$array.py:", " _value"},
@@ -56,12 +47,46 @@ constexpr FrameworkWord kFrameworkWords[] = {
     {"ReadVariableOp", "tensorflow"},
 };
 
+struct Frame {
+    std::string_view file, function;
+};
+
+// PyTorch's: "file(line): function"; JAX's and TensorFlow's: "$file:line function".
+std::optional<Frame> frame_of(std::string_view name) {
+    const bool is_short = name.starts_with('$');
+    const size_t file_end = name.find(is_short ? ':' : '('), begin = name.find(is_short ? " " : "): ");
+    if (begin == std::string_view::npos || file_end >= begin) return {};
+    const size_t skipped = is_short ? 1 : 0;
+    return Frame{name.substr(skipped, file_end - skipped), name.substr(begin + (is_short ? 1 : 3))};
+}
+
+std::optional<HostInside> inside_of(PythonDoes does) {
+    if (does == PythonDoes::loads) return HostInside::input;
+    if (does == PythonDoes::optimizes) return HostInside::optimizer;
+    return {};
+}
+
 }  // namespace
 
-std::optional<HostInside> inside_of(std::string_view name) {
+HostTold told_by(std::string_view name) {
+    HostTold told;
     for (const HostWord& word : kHostWords)
-        if (name.starts_with(word.begins) && name.ends_with(word.ends)) return word.inside;
-    return {};
+        if (name.starts_with(word.begins) && name.ends_with(word.ends)) {
+            told.inside = word.inside;
+            break;
+        }
+    const auto frame = frame_of(name);
+    told.stage = frame ? stage_of_code(frame->file, frame->function) : stage_of_operator(name);
+    if (told.inside || !frame) return told;
+    if (const auto does = told_by(frame->file, frame->function)) told.inside = inside_of(*does);
+    return told;
+}
+
+HostTold HostWords::told(std::string_view name) {
+    if (!frame_of(name)) return told_by(name);
+    if (const auto known = frames_.find(name); known != frames_.end()) return known->second;
+    if (frames_.size() >= kMost) frames_.clear();
+    return frames_.emplace(name, told_by(name)).first->second;
 }
 
 bool is_mark(std::string_view name) {

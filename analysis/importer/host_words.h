@@ -2,15 +2,36 @@
 // thread.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "../trace/host_inside.h"
+#include "../trace/loading_stage.h"
 
 namespace gpushim::analysis {
 
-// None: the name says nothing of the framework; a program's own range may hold anything.
-std::optional<HostInside> inside_of(std::string_view name);
+struct HostTold {
+    std::optional<HostInside>
+        inside;  // none: nothing of the framework; a program's own range may hold anything
+    LoadingStage stage = LoadingStage::untold;  // in a loader
+};
+HostTold told_by(std::string_view name);
+
+// As quick for frames, of which there are many by few names. One thread.
+class HostWords {
+  public:
+    HostTold told(std::string_view name);
+
+  private:
+    static constexpr size_t kMost = 100'000;
+    struct Hash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
+    std::unordered_map<std::string, HostTold, Hash, std::equal_to<>> frames_;
+};
 
 // What PyTorch's profiler, loaders and optimizers mark themselves, by a number or a name behind a '#'.
 bool is_mark(std::string_view name);

@@ -4,8 +4,10 @@ CREATE TABLE host_span (
   enter_ns INTEGER PRIMARY KEY,
   dur_ns INTEGER NOT NULL,
   thread_id INTEGER NOT NULL,
-  inside INTEGER NOT NULL    -- 1 the loading of a batch, 2 the optimizer, 3 an operator, 4 Python
+  inside INTEGER NOT NULL,   -- 1 the loading of a batch, 2 the optimizer, 3 an operator, 4 Python
     -- otherwise, 6 a frame that waits for the device, 7 memory that is allocated
+  stage INTEGER              -- of 1, if names tell: 1 waits for workers, 2 reads, 3 decodes, 4 transforms
+    -- samples, 5 puts them together, 6 copies
 );
 -- What a thread was in when it launched a kernel: the innermost operator and the innermost module.
 CREATE TABLE launch_operator (

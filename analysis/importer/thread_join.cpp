@@ -122,7 +122,7 @@ void HostFill::fill_until(int64_t until_ns) {
     for (; next_ < others_.size() && others_[next_].start_ns < until_ns && given_ < kMostOthers; ++next_) {
         const HostSpan& other = others_[next_];
         const int64_t from_ns = std::max(at_ns_, other.start_ns), end_ns = std::min(most_ns, other.end_ns);
-        if (end_ns > from_ns) give_({thread_, from_ns, end_ns, other.inside}), ++given_;
+        if (end_ns > from_ns) give_({thread_, from_ns, end_ns, other.inside, other.stage}), ++given_;
         if (other.end_ns > until_ns) break;  // it goes on behind what is the thread's own
     }
 }

@@ -11,10 +11,10 @@ namespace {
 // What only traces of other tools have (imported_tables.sql).
 struct HostSpanRow {
     static constexpr const char* kTable = "host_span";
-    Cell enter_ns, dur_ns, thread_id, inside;
+    Cell enter_ns, dur_ns, thread_id, inside, stage;
 };
-std::array<Cell, 4> cells_of(const HostSpanRow& span) {
-    return {span.enter_ns, span.dur_ns, span.thread_id, span.inside};
+std::array<Cell, 5> cells_of(const HostSpanRow& span) {
+    return {span.enter_ns, span.dur_ns, span.thread_id, span.inside, span.stage};
 }
 
 struct LaunchOperatorRow {
@@ -91,7 +91,8 @@ void TraceTables::write_inside(const ImportedRow& row) {
     rows_.add(HostSpanRow{.enter_ns = moved(kSpan, row.enter_ns),
                           .dur_ns = row.call_ns,
                           .thread_id = row.thread + 1,
-                          .inside = int64_t{row.direction}});
+                          .inside = int64_t{row.direction},
+                          .stage = row.sides == 0 ? kNotThere : int64_t{row.sides}});
 }
 
 void TraceTables::write_operator(const ImportedRow& row, const Cell& enter_ns) {

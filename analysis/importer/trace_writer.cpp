@@ -78,6 +78,7 @@ struct TraceWriter::Impl {
     ExternalSort<ImportedRow, ByCorrelation> asked;
     ExternalSort<ImportedRow, ByEnter> rows;
     ExternalSort<HostSpan, ByThreadAndStart> spans;
+    HostWords words;
     std::vector<bool> launches;  // by number of the thread
     ThreadJoin threads;
     std::unordered_map<int32_t, int32_t> collectives_by_name;
@@ -258,14 +259,23 @@ void TraceWriter::range(std::string_view name, int64_t start_ns, int64_t duratio
     row.direction = static_cast<uint8_t>(kind);
     impl_->rows.add(row);
     if (kind == ImportedRange::mark) return;
-    if (const auto what = inside_of(name)) inside(*what, start_ns, duration_ns, thread);
+    if (const HostTold told = impl_->words.told(name); told.inside)
+        inside(told, start_ns, duration_ns, thread);
     row.what = ImportedWhat::pop;
     row.enter_ns = start_ns + std::max<int64_t>(duration_ns, 1);  // never before it begins
     impl_->rows.add(row);
 }
 
-void TraceWriter::inside(HostInside what, int64_t start_ns, int64_t duration_ns, ImportedNumber thread) {
-    if (thread) impl_->spans.add({*thread, start_ns, start_ns + duration_ns, what});
+void TraceWriter::inside(std::string_view name, HostInside otherwise, int64_t start_ns, int64_t duration_ns,
+                         ImportedNumber thread) {
+    HostTold told = impl_->words.told(name);
+    if (!told.inside) told.inside = otherwise;
+    inside(told, start_ns, duration_ns, thread);
+}
+
+void TraceWriter::inside(HostTold told, int64_t start_ns, int64_t duration_ns, ImportedNumber thread) {
+    if (thread && told.inside)
+        impl_->spans.add({*thread, start_ns, start_ns + duration_ns, *told.inside, told.stage});
 }
 
 void TraceWriter::within(std::string_view name, ImportedOperator is, int64_t start_ns, int64_t duration_ns,
@@ -359,6 +369,7 @@ void TraceWriter::Impl::lay_out_spans(const ImportedTrace& trace) {
         row.call_ns = span.end_ns - span.start_ns;
         row.thread = names.threads.id(span.thread);
         row.direction = static_cast<uint8_t>(span.inside);
+        row.sides = static_cast<uint8_t>(span.stage);
         rows.add(row);
     });
     if (trace.program_thread)

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../trace/host_inside.h"
+#include "host_words.h"
 #include "imported_names.h"
 #include "imported_row.h"
 #include "open_operators.h"
@@ -118,8 +118,11 @@ class TraceWriter {
     void allocated(int64_t correlation, int64_t bytes);  // by a call; freed: negative
     void range(std::string_view name, int64_t start_ns, int64_t duration_ns, ImportedNumber thread,
                ImportedRange kind = ImportedRange::nested);
-    // What a thread was inside of; kept of those that launch. A range's name may say it, too.
-    void inside(HostInside what, int64_t start_ns, int64_t duration_ns, ImportedNumber thread);
+    // What a thread was inside of; kept of those that launch. A range's name may say it, too. By that name,
+    // or if that says nothing as `otherwise`.
+    void inside(std::string_view name, HostInside otherwise, int64_t start_ns, int64_t duration_ns,
+                ImportedNumber thread);
+    void inside(HostTold told, int64_t start_ns, int64_t duration_ns, ImportedNumber thread);
     // An operator of the framework, or a module of the model: kernels launched in it are its own.
     void within(std::string_view name, ImportedOperator is, int64_t start_ns, int64_t duration_ns,
                 ImportedNumber thread, ImportedNumber sequence = {});

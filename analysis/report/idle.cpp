@@ -5,6 +5,7 @@
 
 #include "../advice/unlike_sample.h"
 #include "../idle/cause.h"
+#include "../run/sql/input_stages.h"
 #include "../run/sql/python_places.h"
 #include "../text/units.h"
 #include "../to_int64.h"
@@ -185,6 +186,18 @@ void write_python(const ReportSource& source, Report& report) {
     if (!text.empty()) report.line("           by samples of Python, of idle time: " + text);
 }
 
+// Null where GPUs did not wait for input, or nothing tells at what the loader was.
+void write_input_stages(const ReportSource& source, Report& report) {
+    const auto stages = input_stages(source.run.raw());
+    Json all = Json::array();
+    for (const InputStage& one : stages)
+        all.push(Facts().known("stage", name_of(one.stage)).known("idle_input_share", one.share).json());
+    report.json.set("input_stages", stages.empty() ? Json() : std::move(all));
+    if (stages.empty())
+        report.json.set("input_stages_why",
+                        "GPUs did not wait for input, or nothing tells in which stage of loading it was");
+}
+
 void write_gpu_seconds(const Cost& cost, Report& report) {
     report.line("           " + figure_text("%.1f", cost.idle_ns / 1e9) + " of " +
                 figure_text("%.1f", cost.gpu_ns / 1e9) + " GPU-seconds");
@@ -239,6 +252,7 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("cost", json_of(cost, is_sample ? idle.gpus : 0));
     Report python;
     write_python(source, python);
+    write_input_stages(source, report);
     const auto shares = mean_shares(all);
     const bool is_worth_lines = source.options.all || (shares && shares->idle >= kWorthLines);
     if (idle.gpus != 0 && is_worth_lines) write_causes(idle, !shared_gpus(source.run).empty(), report);

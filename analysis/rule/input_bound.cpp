@@ -1,5 +1,6 @@
 // The GPU waits for the next batch: the thread that launches loads it, or waits for workers that do.
 #include <algorithm>
+#include <iterator>
 
 #include "../advice/contention.h"
 #include "../advice/rule.h"
@@ -42,19 +43,43 @@ void say_exchange(const Situation& run, const Exchange& exchange, double idle_ns
     found.try_it = run.advice({"input_bound.exchange"});
 }
 
+// What helps most, if one stage has at least half.
+const char* advice_for_stage(const std::vector<InputStage>& stages) {
+    constexpr const char* kAdvice[] = {nullptr,
+                                       nullptr,  // more loaders, as is said anyway
+                                       "input_bound.reads",
+                                       "input_bound.decodes",
+                                       "input_bound.transforms",
+                                       "input_bound.collates",
+                                       "input_bound.copies"};
+    static_assert(std::size(kAdvice) == static_cast<size_t>(LoadingStage::count));
+    const bool is_clear = !stages.empty() && stages.front().share >= 0.5;
+    return is_clear ? kAdvice[static_cast<size_t>(stages.front().stage)] : nullptr;
+}
+
+bool mostly_waits(const std::vector<InputStage>& stages) {
+    return std::any_of(stages.begin(), stages.end(), [](const InputStage& one) {
+        return one.stage == LoadingStage::waits && one.share >= 0.5;
+    });
+}
+
 std::optional<Finding> look(const Situation& run) {
     const double cpu_ns = run.what_if().idle_ns({"input_cpu"});
     const double wait_ns =
         std::max(0.0, run.what_if().idle_ns({"input_wait"}) - contended_ns(run, kInputCauses));
     const double told_ns = run.what_if().idle_ns({"input_loading"});  // of which it is not known
     if (cpu_ns + wait_ns + told_ns <= 0) return {};
-    const bool loads_itself = cpu_ns >= wait_ns;
+    const std::vector<InputStage> stages = run.input_stages();
+    const bool waits = mostly_waits(stages), loads_itself = cpu_ns >= wait_ns && !waits;
     Finding found;
     found.title = "the GPU waits " + duration_text(cpu_ns + wait_ns + told_ns) + " of a " + run.per() +
-                  (told_ns > cpu_ns + wait_ns ? " while the launching thread loads or makes a batch"
+                  (told_ns > cpu_ns + wait_ns && !waits ? " while the launching thread loads or makes a batch"
                    : loads_itself ? " while the launching thread itself loads the batch on its CPU"
                                   : " while the launching thread waits for a batch from its loaders");
+    if (const std::string told = text_of(stages); !told.empty()) found.title += " (" + told + ")";
     found.try_it = run.advice({loads_itself ? "input_bound.loads_itself" : "input_bound"});
+    if (const char* const of_stage = advice_for_stage(stages))
+        found.try_it = run.advice({of_stage}) + " " + found.try_it;
     const Exchange exchange = exchange_of(run);
     if (exchange.is_so() && cpu_ns + wait_ns > told_ns) say_exchange(run, exchange, cpu_ns + wait_ns, found);
     // A step that takes much longer for it than is usual does something else (step_gap).

@@ -68,8 +68,8 @@ struct Call {
     // inside: HostInside; of a sample `target_id` is its frame
     int64_t detail = kNotRecorded;
     int64_t runqueue_ns = 0;  // of a host_gap: ready, without a CPU
-    // Of a host_gap: index into what samples said (HostClasses); of a sample: python_sample.doing; -1: not
-    // told
+    // Of a host_gap: index into what samples said (HostClasses); of a sample: python_sample.doing; inside of
+    // loading: LoadingStage; -1: not told
     int32_t blocked_on = -1;
     // `times` are of so many operations of its stream, of which it is the first (busy/chains.h); 0: its own.
     int32_t chain = 0;

@@ -105,7 +105,10 @@ void fill_gap(const NumberRow& row, const TraceWords& words, Call& call) {
         call.blocked_on = static_cast<int32_t>(found - words.host_classes.begin());
 }
 
-void fill_inside(const NumberRow& row, const TraceWords&, Call& call) { call.detail = row.number(kFirst); }
+void fill_inside(const NumberRow& row, const TraceWords&, Call& call) {
+    call.detail = row.number(kFirst);
+    call.blocked_on = static_cast<int32_t>(std::clamp<int64_t>(row.number_or(kSecond, -1), -1, INT32_MAX));
+}
 
 void fill_sample(const NumberRow& row, const TraceWords&, Call& call) {
     call.detail = static_cast<int64_t>(HostInside::sampled);
@@ -196,7 +199,7 @@ constexpr CallTable kTables[] = {
      fill_gap},
     {"host_span",
      CallKind::inside,
-     {"dur_ns", "thread_id", kNone, kNone, kNone, "inside", kNone, kNone, kNone},
+     {"dur_ns", "thread_id", kNone, kNone, kNone, "inside", "stage", kNone, kNone},
      nullptr,
      false,
      false,

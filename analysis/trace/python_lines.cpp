@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "../sqlite/database.h"
+#include "code_words.h"
 
 namespace gpushim::analysis {
 
@@ -11,10 +12,10 @@ namespace {
 
 struct Word {
     PythonDoes does;
-    std::string_view folder, file, function;
+    CodeWord code;
 };
 constexpr Word kWords[] = {
-#define WORD(does, ...) {PythonDoes::does, __VA_ARGS__},
+#define WORD(does, ...) {PythonDoes::does, {__VA_ARGS__}},
 #include "python_words.def"
 #undef WORD
 };
@@ -23,6 +24,7 @@ struct Code {
     std::string file, function;
     bool is_own, is_installed;
     std::optional<PythonDoes> told;
+    LoadingStage stage;
 };
 
 // As far as a stack was walked, from the outermost line.
@@ -33,6 +35,7 @@ struct Walked {
     bool loads = false;
     PythonDoes does = PythonDoes::untold;
     bool own_does = false;  // own code says so
+    LoadingStage stage = LoadingStage::untold;
 };
 
 bool is_installed_code(std::string_view file) {
@@ -41,22 +44,6 @@ bool is_installed_code(std::string_view file) {
 }
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-// `*`: anything.
-bool is_like(std::string_view text, std::string_view pattern) {
-    const size_t star = pattern.find('*');
-    if (star == std::string_view::npos) return text == pattern;
-    if (!text.starts_with(pattern.substr(0, star))) return false;
-    const std::string_view rest = pattern.substr(star + 1);
-    for (size_t at = star; at <= text.size(); ++at)
-        if (is_like(text.substr(at), rest)) return true;
-    return false;
-}
-
-std::string_view behind_last(char mark, std::string_view text) {
-    const size_t at = text.rfind(mark);
-    return at == std::string_view::npos ? text : text.substr(at + 1);
-}
 
 // What is loaded inside of a callback is loaded, and what a loader logs is loading. A library that calls code
 // of the program has it do something else; the program's own callback is all that it calls.
@@ -70,6 +57,7 @@ void walk_on(Walked& here, const Code& code, int32_t line) {
         here.inside_installed = code.is_installed;
     }
     here.loads = here.loads || code.told == PythonDoes::loads;
+    if (code.stage != LoadingStage::untold) here.stage = code.stage;
     if (code.told && code.told != PythonDoes::loads) {
         here.does = *code.told;
         here.own_does = code.is_own;
@@ -87,13 +75,8 @@ bool is_own_code(std::string_view file) {
 }
 
 std::optional<PythonDoes> told_by(std::string_view file, std::string_view function) {
-    const std::string path = "/" + std::string(file);
-    for (const Word& word : kWords) {
-        const std::string_view name = has(word.function, ".") ? function : behind_last('.', function);
-        if (has(path, word.folder) && is_like(behind_last('/', path), word.file) &&
-            is_like(name, word.function))
-            return word.does;
-    }
+    for (const Word& word : kWords)
+        if (fits(word.code, file, function)) return word.does;
     return {};
 }
 
@@ -104,8 +87,12 @@ PythonLines python_lines_of(const Database& base) {
     Query code_rows = base.prepare("SELECT id, file, function FROM python_code");
     while (code_rows.step()) {
         const std::string file = code_rows.text(1), function = code_rows.text(2);
-        codes[code_rows.number(0)] = {file, function, is_own_code(file), is_installed_code(file),
-                                      told_by(file, function)};
+        codes[code_rows.number(0)] = {file,
+                                      function,
+                                      is_own_code(file),
+                                      is_installed_code(file),
+                                      told_by(file, function),
+                                      stage_of_code(file, function)};
     }
     std::map<std::tuple<int64_t, int64_t, bool>, int32_t> known;
     std::map<std::pair<int32_t, int32_t>, int32_t> known_places;
@@ -130,7 +117,7 @@ PythonLines python_lines_of(const Database& base) {
             known_places.try_emplace({in.line, in.inside}, static_cast<int32_t>(result.places.size()));
         if (is_new_place) result.places.push_back(in);
         result.of_frame[frames.number(0)] = {in.line, here.loads ? PythonDoes::loads : here.does,
-                                             index->second};
+                                             index->second, here.stage};
     }
     return result;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host_inside.h"
+#include "loading_stage.h"
 
 namespace gpushim::analysis {
 
@@ -33,7 +34,8 @@ struct PythonPlaceIn {
 struct PythonStackIn {
     int32_t line;  // index into `lines`
     PythonDoes does;
-    int32_t place;  // index into `places`
+    int32_t place;                              // index into `places`
+    LoadingStage stage = LoadingStage::untold;  // if it loads: by the innermost name that tells
 };
 
 struct PythonLines {

@@ -134,8 +134,7 @@ class KinetoImport {
 
     // Its name may say more than its category: old files have loaders and optimizers among the operators.
     void take_inside(const KinetoEvent& event, HostInside by_category) {
-        writer_.inside(inside_of(event.name).value_or(by_category), event.start_ns, event.duration_ns,
-                       event.tid);
+        writer_.inside(event.name, by_category, event.start_ns, event.duration_ns, event.tid);
     }
 
     void take_window(const KinetoEvent& event) {

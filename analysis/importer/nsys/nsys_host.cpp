@@ -61,7 +61,7 @@ void read_messages(const Database& base, const WriterOfThread& writer) {
         while (rows.step()) {
             if (!rows.maybe(1) || !rows.maybe(2)) continue;
             if (TraceWriter* const to = writer(rows.number(2)))
-                to->inside(HostInside::messages, rows.number(0), rows.number(1) - rows.number(0),
+                to->inside({HostInside::messages}, rows.number(0), rows.number(1) - rows.number(0),
                            rows.number(2) & kIdMask);
         }
     }

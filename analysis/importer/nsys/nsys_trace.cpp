@@ -251,7 +251,7 @@ void NsysImport::take_operator(TraceWriter& to, const NsysOperator& is, const Ns
     const int64_t duration_ns = std::max<int64_t>(rows.number(1) - start_ns, 0);
     to.within(is.name, is.is_backward ? ImportedOperator::backward : ImportedOperator::plain, start_ns,
               duration_ns, thread & kIdMask, is.sequence);
-    to.inside(inside_of(is.name).value_or(HostInside::framework), start_ns, duration_ns, thread & kIdMask);
+    to.inside(is.name, HostInside::framework, start_ns, duration_ns, thread & kIdMask);
 }
 
 void NsysImport::say_untold() {
@@ -261,7 +261,7 @@ void NsysImport::say_untold() {
         if (to == nullptr || calls == calls_.end()) continue;
         const auto [before, behind] = untold_around(operators, calls->second);
         for (const Interval& untold : {before, behind})
-            to->inside(HostInside::untold, untold.start_ns, untold.length_ns(), thread & kIdMask);
+            to->inside({HostInside::untold}, untold.start_ns, untold.length_ns(), thread & kIdMask);
     }
 }
 

@@ -135,8 +135,8 @@ class XplaneImport {
         if (framework_.empty()) framework_ = framework_of(event.name);
         const bool is_frame = event.name.starts_with('$');
         if (spans_.size() < kMostSteps || spans_.contains(thread)) ++spans_[thread].of[is_frame];
-        writer_.inside(inside_of(event.name).value_or(is_frame ? HostInside::python : HostInside::framework),
-                       event.start_ns, event.duration_ns, thread);
+        writer_.inside(event.name, is_frame ? HostInside::python : HostInside::framework, event.start_ns,
+                       event.duration_ns, thread);
     }
 
     // Pools of threads work for the one in which the program runs: that with frames which asks the framework

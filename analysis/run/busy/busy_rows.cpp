@@ -86,6 +86,7 @@ class Writer {
         figures(sweep.figures());
         contention(sweep.idle().contention());
         python(sweep.idle().python());
+        stages(sweep.idle().stages());
         if (sweep.activity().invalid() + sweep.early() != 0)
             run_.add("odd_operation", {gpu.gpu_id, sweep.activity().invalid(), sweep.early()});
     }
@@ -203,6 +204,10 @@ class Writer {
                      {gpu_->gpu_id, int64_t{step}, std::string(name_of(cause)), line.file, line.function,
                       maybe(line.line), sum.ns, sum.samples, in.file, in.function, maybe(in.line)});
         }
+    }
+    void stages(const StageSums& sums) {
+        for (const auto& [key, ns] : sums)
+            run_.add("input_stage", {gpu_->gpu_id, int64_t{key.first}, std::string(name_of(key.second)), ns});
     }
     const std::string& name(int32_t blocked_on) const {
         static const std::string kNone;

@@ -49,6 +49,12 @@ std::optional<What> what_inside(const Call& call) {
     return {};
 }
 
+LoadingStage stage_of(const Call& inside) {
+    const bool is_known =
+        inside.blocked_on > 0 && inside.blocked_on < static_cast<int32_t>(LoadingStage::count);
+    return is_known ? static_cast<LoadingStage>(inside.blocked_on) : LoadingStage::untold;
+}
+
 // The interpreter's own doing, if it told, comes before what names tell.
 PythonDoes does_of(const Call& sample, PythonDoes by_names) {
     constexpr int32_t kLock = 1, kGarbage = 2;  // python_sample.doing
@@ -89,6 +95,7 @@ std::optional<What> what_of(const Call& call) {
 HostCalls::HostCalls(const TraceFacts& facts) : facts_(facts) {
     for (size_t i = 0; i < facts.lanes.size(); ++i)
         context_gpus_[facts.lanes[i].context_handle_id] = facts.gpu_of_lane[i];
+    for (const std::string& on : facts.host_classes) stages_.push_back(stage_of_blocked(on));
 }
 
 HostLine& HostCalls::line_of(int64_t thread) {
@@ -108,17 +115,19 @@ void HostCalls::take(const Call& call) {
         note_event(call);
     } else if (call.kind == CallKind::host_gap) {
         HostGap gap = {call.enter_ns, call.exit_ns, {}, call.runqueue_ns, call.blocked_on};
+        if (call.blocked_on >= 0) gap.stage = stages_[static_cast<size_t>(call.blocked_on)];
         if (call.detail != kNotRecorded) gap.running_ns = call.detail;
         line_of(call.thread_id).add(gap);
     } else if (const auto inside = what_inside(call)) {
-        line_of(call.thread_id).add(HostCall{*inside, call.enter_ns, call.exit_ns, kNoGpu});
+        line_of(call.thread_id).add(HostCall{*inside, call.enter_ns, call.exit_ns, kNoGpu, stage_of(call)});
     } else if (call.kind == CallKind::inside && call.detail == static_cast<int64_t>(HostInside::untold)) {
         line_of(call.thread_id).add_untold(call.enter_ns);
     } else if (call.kind == CallKind::inside) {
         const auto stack = facts_.python.of_frame.find(call.target_id);
         if (stack != facts_.python.of_frame.end())
             line_of(call.thread_id)
-                .add(HostSample{call.enter_ns, stack->second.place, does_of(call, stack->second.does)});
+                .add(HostSample{call.enter_ns, stack->second.place, does_of(call, stack->second.does),
+                                stack->second.stage});
     }
 }
 

@@ -50,6 +50,7 @@ class HostCalls {
     size_t size() const;
 
     const TraceFacts& facts_;
+    std::vector<LoadingStage> stages_;                   // by what samples say that it was blocked on
     std::unordered_map<int64_t, int32_t> context_gpus_;  // by handle
     std::unordered_map<int64_t, int32_t> event_gpus_;    // by handle, as recorded last
     HostLines lines_;

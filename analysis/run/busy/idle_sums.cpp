@@ -39,6 +39,7 @@ void IdleSums::add(const Attributed& gap) {
     if (segments_.empty() || gap.pieces.empty()) return;
     const Interval all = {segments_.front().from_ns, segments_.back().until_ns};
     for (const PythonPart& part : gap.python) add_python(part);
+    for (const StagePart& part : gap.stages) add_stage(part);
     const auto add_clipped = [&](Piece piece) {
         piece.from_ns = std::max(piece.from_ns, all.start_ns);
         piece.until_ns = std::min(piece.until_ns, all.end_ns);
@@ -69,11 +70,26 @@ void IdleSums::add_python(const PythonPart& part) {
     const int64_t from_ns = std::max(part.from_ns, segments_.front().from_ns);
     const int64_t ns = std::min(part.until_ns, segments_.back().until_ns) - from_ns;
     if (ns <= 0) return;
-    const auto segment = std::partition_point(segments_.begin(), segments_.end(),
-                                              [&](const Segment& one) { return one.until_ns <= from_ns; });
+    const auto segment = segment_at(from_ns);
     PythonSum& sum = python_[{segment->step, part.cause, part.line}];
     sum.ns += ns;
     sum.samples += part.samples;
+}
+
+void IdleSums::add_stage(const StagePart& part) {
+    int64_t at_ns = std::max(part.from_ns, segments_.front().from_ns);
+    const int64_t until_ns = std::min(part.until_ns, segments_.back().until_ns);
+    for (auto segment = segment_at(at_ns); at_ns < until_ns; ++segment) {
+        const int64_t end_ns = std::min(until_ns, segment->until_ns);
+        stages_[{segment->step, part.stage}] += end_ns - at_ns;
+        at_ns = end_ns;
+    }
+}
+
+// In which it lies; behind the last one their end.
+std::span<const Segment>::iterator IdleSums::segment_at(int64_t t_ns) const {
+    return std::partition_point(segments_.begin(), segments_.end(),
+                                [&](const Segment& one) { return one.until_ns <= t_ns; });
 }
 
 void IdleSums::add_piece(const Piece& piece, bool drained) {

@@ -38,6 +38,7 @@ struct ContentionRow {
 struct PythonSum {
     int64_t ns = 0, samples = 0;
 };
+using StageSums = std::map<std::pair<int32_t, LoadingStage>, int64_t>;  // ns by step and stage of loading
 using PythonSums = std::map<std::tuple<int32_t, Cause, int32_t>, PythonSum>;  // by step, cause and line
 
 class IdleSums {
@@ -52,11 +53,14 @@ class IdleSums {
     const std::vector<GapRow>& rows() const { return rows_; }
     const std::vector<ContentionRow>& contention() const { return contention_; }
     const PythonSums& python() const { return python_; }
+    const StageSums& stages() const { return stages_; }
 
   private:
     bool is_in_this_segment(Interval span) const;
+    std::span<const Segment>::iterator segment_at(int64_t t_ns) const;
     std::span<const int64_t> boundaries_within(const Attributed& gap) const;
     void add_python(const PythonPart& part);
+    void add_stage(const StagePart& part);
     void add_piece(const Piece& piece, bool drained);
     void leave_segment();
     void put_contention(int32_t step, IdleByCause& ready);
@@ -70,6 +74,7 @@ class IdleSums {
     size_t earlier_rows_ = 0;  // of pieces before
     std::vector<ContentionRow> contention_;
     PythonSums python_;
+    StageSums stages_;
 };
 
 }  // namespace gpushim::analysis

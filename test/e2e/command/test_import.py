@@ -201,11 +201,15 @@ class Kineto(importing.Import):
                                  ("python_function", frame)):
             with self.subTest(category):
                 run = self.imported(self.told(category, loader).write(self.folder / f"{category}.json.gz"))
-                spans = self.rows("SELECT s.inside, s.enter_ns, s.dur_ns FROM host_span s JOIN thread t "
-                                  "ON t.id = s.thread_id ORDER BY s.enter_ns")
-                self.assertEqual(spans[:3], [(1, 1_000_000, 400_000), (3, 1_400_000, 110_000),
-                                             (3, 1_705_000, 10_000)])
-                self.assertEqual(len(spans), 12)
+                spans = self.rows("SELECT s.inside, s.stage, s.enter_ns, s.dur_ns FROM host_span s "
+                                  "JOIN thread t ON t.id = s.thread_id ORDER BY s.enter_ns")
+                collates = 5
+                self.assertEqual(spans[:5], [(1, None, 1_000_000, 100_000), (1, collates, 1_100_000, 50_000),
+                                             (1, None, 1_150_000, 250_000), (3, None, 1_400_000, 110_000),
+                                             (3, None, 1_705_000, 10_000)])
+                self.assertEqual(len(spans), 20)
+                self.assertEqual(self.rows("SELECT stage, sum(ns) FROM input_stage WHERE step BETWEEN 0 AND 3"
+                                           " GROUP BY stage", run), [("collates", 4 * 50_000)])
                 causes = dict(self.rows("SELECT cause, sum(ns) FROM gap WHERE step BETWEEN 0 AND 3 "
                                         "GROUP BY cause", run))
                 self.assertEqual({name: causes[name] for name in ("input_loading", "framework", "python")},
@@ -215,6 +219,10 @@ class Kineto(importing.Import):
                 found = self.rows("SELECT id FROM finding WHERE kind = 'gain' ORDER BY place", run)
                 self.assertEqual(found[:3], [("input_bound",), ("python_overhead",),
                                              ("framework_overhead",)])
+                report = json.loads(self.gpushim("report", "--json", self.folder / "run.db").stdout)
+                (stage,) = report["input_stages"]
+                self.assertEqual(stage["stage"], "collates")
+                self.assertAlmostEqual(stage["idle_input_share"], 50 / 400, places=2)
 
     def test_kernels_are_of_operators_modules_and_ranges(self):
         """forward   |── module ─ |─ linear, 7 ─ |─ addmm ─ launch ─| ─| ─|  range |─ … launch ─|

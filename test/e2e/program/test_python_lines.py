@@ -308,6 +308,18 @@ class PythonLines(PreloadCase):
         hidden = box.run([ANALYZER, "report", "--all", "--json", "--redact", self.the_trace()], sim=False)
         self.assertNotIn("copies.py", hidden.stdout)
 
+    def test_report_names_the_stages_of_loading(self):
+        self.traced([sys.executable, SOURCES / "copies.py", "in-stages"], GPUSHIM_PYTHON="auto",
+                    GPUSHIM_BUDGET="100%")
+        done = box.run([ANALYZER, "report", "--all", "--json", self.the_trace()], sim=False)
+        report = json.loads(done.stdout)
+        shares = {stage["stage"]: stage["idle_input_share"] for stage in report["input_stages"]}
+        self.assertGreater(shares["decodes"], shares["collates"], shares)
+        self.assertGreater(shares["collates"], 0.1, shares)
+        self.assertLessEqual(sum(shares.values()), 1.0001)
+        titles = {finding["id"]: finding["title"] for finding in report["findings"]}
+        self.assertRegex(titles["input_bound"], r"\(decoding \d+ %, putting samples together \d+ %")
+
     def test_report_says_nothing_where_nothing_was_seen(self):
         self.traced([sys.executable, SOURCES / "copies.py"], GPUSHIM_PYTHON="off", GPUSHIM_BUDGET="100%")
         done = box.run([ANALYZER, "report", "--all", "--json", self.the_trace()], sim=False)

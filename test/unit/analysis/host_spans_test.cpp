@@ -24,6 +24,8 @@ std::vector<HostSpan> laid_out(const std::vector<HostSpan>& spans) {
     return given;
 }
 
+std::optional<HostInside> told_inside(std::string_view name) { return told_by(name).inside; }
+
 // Of names by number: an operator or a module on a thread.
 ImportedRow within(ImportedOperator is, int32_t name, int64_t start_ns, int64_t end_ns,
                    int64_t sequence = kNotThere) {
@@ -89,7 +91,9 @@ TEST_CASE("of spans in each other the most telling counts", "[host_spans]") {
     CHECK(laid_out(
               {{1, 0, 40, kPython}, {1, 10, 20, kInput}, {1, 13, 16, kFramework}, {1, 25, 30, kFramework}}) ==
           std::vector<HostSpan>{{1, 0, 10, kPython},
-                                {1, 10, 20, kInput},
+                                {1, 10, 13, kInput},
+                                {1, 13, 16, kInput, LoadingStage::transforms},
+                                {1, 16, 20, kInput},
                                 {1, 20, 25, kPython},
                                 {1, 25, 30, kFramework},
                                 {1, 30, 40, kPython}});
@@ -119,9 +123,9 @@ TEST_CASE("of an operator the time in which it allocates is no work of its own",
     CHECK(laid_out({{1, 0, 10, kFramework}, {1, 2, 5, HostInside::allocates}}) ==
           std::vector<HostSpan>{
               {1, 0, 2, kFramework}, {1, 2, 5, HostInside::allocates}, {1, 5, 10, kFramework}});
-    CHECK(inside_of("Build buffer allocations") == HostInside::allocates);
-    CHECK(inside_of("Build buffers") == std::nullopt);
-    CHECK(inside_of("BufferSequencingEvent::Execute") == HostInside::waits);
+    CHECK(told_inside("Build buffer allocations") == HostInside::allocates);
+    CHECK(told_inside("Build buffers") == std::nullopt);
+    CHECK(told_inside("BufferSequencingEvent::Execute") == HostInside::waits);
 }
 
 TEST_CASE("waiting is more than Python, and less than an operator", "[host_spans]") {
@@ -131,9 +135,9 @@ TEST_CASE("waiting is more than Python, and less than an operator", "[host_spans
                                 {1, 5, 8, kFramework},
                                 {1, 8, 12, HostInside::waits},
                                 {1, 12, 20, kPython}});
-    CHECK(inside_of("$api.py:3105 block_until_ready") == HostInside::waits);
-    CHECK(inside_of("$array.py:631 _value") == HostInside::waits);
-    CHECK(inside_of("$array.py:631 __init__") == std::nullopt);
+    CHECK(told_inside("$api.py:3105 block_until_ready") == HostInside::waits);
+    CHECK(told_inside("$array.py:631 _value") == HostInside::waits);
+    CHECK(told_inside("$array.py:631 __init__") == std::nullopt);
 }
 
 //  15 ms in 500 operators of 30 us; 15 ms in one operator, or in 75 of 200 us
@@ -157,15 +161,15 @@ TEST_CASE("an operator of many short ones is cut, one that works for long is who
 }
 
 TEST_CASE("names of loaders and optimizers are known, others are not", "[host_spans]") {
-    CHECK(inside_of("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__") == kInput);
-    CHECK(inside_of("torch/utils/data/dataloader.py(628): __next__") == kInput);
-    CHECK(inside_of("torch/utils/data/dataloader.py(628): __init__") == std::nullopt);
-    CHECK(inside_of("transformers/pipelines/video_classification.py(129): preprocess") == kInput);
-    CHECK(inside_of("transformers/pipelines/video_classification.py(129): postprocess") == std::nullopt);
-    CHECK(inside_of("torchvision/transforms/transforms.py(95): __call__") == kInput);
-    CHECK(inside_of("Optimizer.step#AdamW.step") == kOptimizer);
-    CHECK(inside_of("ProfilerStep#3") == std::nullopt);
-    CHECK(inside_of("forward") == std::nullopt);
+    CHECK(told_inside("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__") == kInput);
+    CHECK(told_inside("torch/utils/data/dataloader.py(628): __next__") == kInput);
+    CHECK(told_inside("torch/utils/data/dataloader.py(628): __init__") == kInput);  // it starts the workers
+    CHECK(told_inside("transformers/pipelines/video_classification.py(129): preprocess") == kInput);
+    CHECK(told_inside("transformers/pipelines/video_classification.py(129): postprocess") == std::nullopt);
+    CHECK(told_inside("torchvision/transforms/transforms.py(95): __call__") == kInput);
+    CHECK(told_inside("Optimizer.step#AdamW.step") == kOptimizer);
+    CHECK(told_inside("ProfilerStep#3") == std::nullopt);
+    CHECK(told_inside("forward") == std::nullopt);
 }
 
 }  // namespace host_spans_test

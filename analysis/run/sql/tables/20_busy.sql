@@ -41,6 +41,13 @@ CREATE TABLE idle_python (
   inside_file TEXT, inside_function TEXT, inside_line INTEGER
 );
 
+-- Of the causes of group input, the stages of loading a batch, where names of functions, operators or
+-- marks, or what the thread was blocked on, tell: waits (for workers or queues), reads, decodes, transforms
+-- (samples), collates (puts samples together), copies (to pinned memory or a GPU).
+CREATE TABLE input_stage (
+  gpu_id INTEGER, step INTEGER, stage TEXT, ns INTEGER, PRIMARY KEY (gpu_id, step, stage)
+) WITHOUT ROWID;
+
 -- Time on all GPUs of one trace together, for the sequential index: of whole steps (-1: the rest).
 CREATE TABLE together (
   rank_id INTEGER, step INTEGER,

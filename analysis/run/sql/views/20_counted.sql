@@ -153,3 +153,10 @@ FROM v_gpu_basis b
   JOIN gap p ON p.gpu_id = b.gpu_id AND p.step = b.step
   LEFT JOIN idle_cause c ON c.cause = p.cause
 GROUP BY b.gpu_id, p.cause, c.cause_group;
+
+-- Of its idle time for input in these, the stages of loading a batch that something tells, in ns; of what is
+-- left of the group's idle time nothing tells it.
+CREATE VIEW v_input_stage AS
+SELECT b.gpu_id, s.stage, sum(s.ns) AS ns
+FROM v_gpu_basis b JOIN input_stage s ON s.gpu_id = b.gpu_id AND s.step = b.step
+GROUP BY b.gpu_id, s.stage;
