@@ -83,10 +83,9 @@ HostTold told_by(std::string_view name) {
 }
 
 HostTold HostWords::told(std::string_view name) {
-    if (!frame_of(name)) return told_by(name);
-    if (const auto known = frames_.find(name); known != frames_.end()) return known->second;
-    if (frames_.size() >= kMost) frames_.clear();
-    return frames_.emplace(name, told_by(name)).first->second;
+    if (const auto known = known_.find(name); known != known_.end()) return known->second;
+    if (known_.size() >= kMost) known_.clear();
+    return known_.emplace(name, told_by(name)).first->second;
 }
 
 bool is_mark(std::string_view name) {

@@ -20,7 +20,7 @@ struct HostTold {
 };
 HostTold told_by(std::string_view name);
 
-// As quick for frames, of which there are many by few names. One thread.
+// The same, once for each name. One thread.
 class HostWords {
   public:
     HostTold told(std::string_view name);
@@ -30,7 +30,7 @@ class HostWords {
     struct Hash : std::hash<std::string_view> {
         using is_transparent = void;
     };
-    std::unordered_map<std::string, HostTold, Hash, std::equal_to<>> frames_;
+    std::unordered_map<std::string, HostTold, Hash, std::equal_to<>> known_;
 };
 
 // What PyTorch's profiler, loaders and optimizers mark themselves, by a number or a name behind a '#'.
