@@ -109,7 +109,7 @@ inline constexpr CauseRow kCauses[] = {
      "the launching thread ran otherwise, in other calls of the driver or outside of calls"},
     {Cause::host_blocked, "host_blocked", CauseGroup::host, "the host was off its CPU",
      "the launching thread was off its CPU otherwise"},
-    {Cause::callback, "callback", CauseGroup::host, "nothing of the framework (a callback, logging)",
+    {Cause::callback, "callback", CauseGroup::host, "outside of the framework: a callback, logging",
      "the launching thread was in nothing of the framework for longer, as it told, or in a callback or "
      "logging, as samples of its Python told"},
     {Cause::interpreter_lock, "interpreter_lock", CauseGroup::host, "the lock of Python's interpreter",

@@ -63,11 +63,15 @@ Pauses pauses_of(const Situation& run) {
     return pauses;
 }
 
+// Where a line was seen, nobody has to look for it.
+std::string advice_of(const Situation& run, const char* what, const Finding& found) {
+    return found.where.empty() ? run.advice({what, "step_gap.look"}) : run.advice({what});
+}
+
 void say_other(const Situation& run, const std::string& gain, Finding& found) {
     found.title = "the GPU is idle " + gain + " of a " + run.per() + " while the host does something else";
-    found.try_it =
-        run.advice({run.is_per_step() ? "step_gap.in_steps" : "step_gap.without_steps", "step_gap"});
     found.where = run.seen_in(kHost);
+    found.try_it = advice_of(run, run.is_per_step() ? "step_gap.in_steps" : "step_gap.without_steps", found);
 }
 
 void say_untold(const Situation& run, const std::string& gain, const std::string& untold, Finding& found) {
@@ -84,8 +88,8 @@ void say_before_batch(const Situation& run, const std::string& gain, Finding& fo
         "the GPU waits " + gain +
         " of a step before the copy of a batch, in some steps much longer than is usual: for a batch "
         "that is late, or while the host does something else";
-    found.try_it = run.advice({"step_gap.before_batch", "step_gap"});
     found.where = run.seen_in(kInputCauses);
+    found.try_it = advice_of(run, "step_gap.before_batch", found);
 }
 
 std::optional<Finding> look(const Situation& run) {

@@ -124,4 +124,21 @@ TEST_CASE("Python is told by the interpreter", "[advice]") {
     CHECK(run.look("step_gap")->try_it.find("gc.disable()") != std::string::npos);
 }
 
+TEST_CASE("nobody is told to look for a line that was seen", "[advice_words][rule]") {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, 16 * kMs}}, .idle = {{"host_cpu", 4 * kMs}}});
+    run.change("UPDATE rank SET executable = 'python3.11'");
+    const auto says_look = [&] { return run.look("step_gap")->try_it.find("py-spy") != std::string::npos; };
+    CHECK(says_look());
+    run.add("idle_python", {{"gpu_id", 0},
+                            {"step", 1},
+                            {"cause", "host_cpu"},
+                            {"file", "/me/train.py"},
+                            {"function", "saves"},
+                            {"line", 46},
+                            {"ns", 9 * kMs},
+                            {"samples", 9}});
+    CHECK_FALSE(says_look());
+}
+
 }  // namespace advice_words_test
