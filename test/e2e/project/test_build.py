@@ -21,6 +21,9 @@ TREE = {
 }
 
 
+PARTS = ("test/sim/build.mk", "shim/build.mk", "analysis/build.mk", "test/build.mk")  # of the Makefile
+
+
 class Make(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gpushim-make-")
@@ -29,7 +32,9 @@ class Make(unittest.TestCase):
         for name, text in {**TREE, "scripts/deps": "#!/bin/sh\n"}.items():
             self.write(name, text)
         self.write("build/deps.mk", TREE["build/deps.mk"])
-        shutil.copy(box.ROOT / "Makefile", self.root)
+        for name in ("Makefile", *PARTS):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(box.ROOT / name, self.root / name)
 
     def write(self, name, text):
         (self.root / name).parent.mkdir(parents=True, exist_ok=True)
