@@ -56,12 +56,12 @@ void add(Entry& sum, const CollectiveCall& call, int ranks) {
     sum.whole_bytes += whole_bytes(call.op, call.bytes, ranks);
     sum.call.aborted |= call.aborted;
     add(sum.call.device, call.device);
-    sum.last_sequence = std::max(sum.last_sequence, call.sequence);
+    sum.last_place = std::max(sum.last_place, place_of(call));
     ++sum.calls;
 }
 
 Entry entry_of(const CollectiveCall& call, int ranks, int rank) {
-    return {call, call.sequence, 1, whole_bytes(call.op, call.bytes, ranks), false, rank, -1};
+    return {call, place_of(call), 1, whole_bytes(call.op, call.bytes, ranks), false, rank, -1};
 }
 
 CollectiveInstance instance_of(const std::vector<const Entry*>& same, int ranks) {
@@ -69,6 +69,7 @@ CollectiveInstance instance_of(const std::vector<const Entry*>& same, int ranks)
     CollectiveInstance instance;
     instance.op = first.call.op;
     instance.sequence = first.call.sequence;
+    instance.place = first.call.place;
     instance.calls = first.calls;
     instance.bytes = first.call.bytes;
     instance.whole_bytes = first.whole_bytes;
@@ -92,9 +93,9 @@ bool moves_nothing(const Entry& entry) {
 }  // namespace
 
 bool SequenceMatch::take(size_t seat, const Entry& entry, const MatchSink& sink) {
-    if (entry.call.sequence < next_[seat]) return false;
-    next_[seat] = entry.last_sequence + 1;
-    rows_[entry.call.sequence].push_back(entry);
+    if (place_of(entry.call) < next_[seat]) return false;
+    next_[seat] = entry.last_place + 1;
+    rows_[place_of(entry.call)].push_back(entry);
     give_ready(sink);
     return true;
 }
@@ -200,7 +201,7 @@ void CommunicatorMatch::deliver(int rank, Entry entry) {
         entry.call.op = CollectiveOp::send;
         in_order = pair(entry.call.peer, entry.destination).take(sends ? 0 : 1, entry, sink_);
     } else {
-        SequenceMatch& match = entry.call.of_messages ? exchanges_ : collectives_;
+        SequenceMatch& match = entry.call.of_messages && !entry.call.place ? exchanges_ : collectives_;
         in_order = match.take(static_cast<size_t>(rank), entry, sink_);
     }
     if (!in_order) left_out_ += entry.calls;

@@ -33,8 +33,17 @@ struct CollectiveCall {
     bool aborted = false;            // the communicator was aborted while it was open
     std::optional<Interval> device;  // of the kernel; a rank's own clock
     int64_t tag = -1;                // by which it is found again; of a group its first call's
-    bool of_messages = false;        // an all-to-all with the number of its messages, which counts by itself
+    bool of_messages = false;        // an all-to-all with the number of its messages
+    // Which this is of all that its ranks meet in, where all-to-alls of messages and others are numbered
+    // apart.
+    std::optional<int64_t> place = {};
 };
+
+// By which calls of different ranks are one, and follow each other.
+template <typename Numbered>
+int64_t place_of(const Numbered& one) {
+    return one.place.value_or(one.sequence);
+}
 
 struct RankPart {
     int rank;
@@ -53,8 +62,9 @@ struct CollectiveInstance {
     int ranks = 0;                          // that take part, seen or not
     int64_t replays = 1;                    // the fewest of its ranks
     bool aborted = false;
-    bool shares_kernel = false;   // device times are of a kernel that did more than this
-    std::vector<RankPart> parts;  // by rank: "k of n"
+    bool shares_kernel = false;         // device times are of a kernel that did more than this
+    std::vector<RankPart> parts;        // by rank: "k of n"
+    std::optional<int64_t> place = {};  // of its first call
 
     bool complete() const { return parts.size() == static_cast<size_t>(ranks); }
 };
@@ -78,7 +88,7 @@ class SequenceMatch {
   public:
     struct Entry {
         CollectiveCall call;  // all of a kernel's together
-        int64_t last_sequence, calls, whole_bytes;
+        int64_t last_place, calls, whole_bytes;
         bool shares_kernel;
         int rank;
         int destination;  // of Send and Recv, whose peer is the source here
@@ -97,7 +107,7 @@ class SequenceMatch {
     std::vector<int64_t> next_;  // by seat: nothing below it comes any more
     std::vector<bool> open_;
     int ranks_;
-    std::map<int64_t, std::vector<Entry>> rows_;  // by sequence
+    std::map<int64_t, std::vector<Entry>> rows_;  // by place
 };
 
 class CommunicatorMatch {

@@ -29,6 +29,8 @@ constexpr Remedy kRemedies[] = {
     {"host", "its launching thread is late", "straggler.host"},
     {"copy", "its copies take longer", "straggler.copy", "its copies", &TimedGpu::copy_ns},
     {"compute", "its kernels take longer", "straggler.compute", "its kernels", &TimedGpu::compute_ns},
+    {"other_work", "it does other work than they", "straggler.other_work",
+     "it does other work than they: its kernels", &TimedGpu::compute_ns},
     {"clocks", "its clock is lower", "straggler.clocks"},
     {"wait", "it waits for another GPU", "straggler.wait"},
 };

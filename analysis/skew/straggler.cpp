@@ -142,7 +142,7 @@ std::vector<WorkBefore> own_work(std::span<const CollectiveInstance> instances,
         const CollectiveInstance &before = instances[i - 1], &after = instances[i];
         // From here on its replays lie between the others, and nobody knows where.
         if (before.replays != 1) break;
-        if (before.sequence + before.calls != after.sequence) continue;
+        if (place_of(before) + before.calls != place_of(after)) continue;
         if (is_timed(before) && is_timed(after)) all.push_back(work_between(before, after, steps[i]));
     }
     return all;

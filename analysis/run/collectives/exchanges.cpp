@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace gpushim::analysis {
@@ -71,6 +72,47 @@ void join(const Group& group, bool is_even) {
     }
 }
 
+// Which collective each all-to-all comes behind, and which all-to-all each collective, by their numbers.
+struct Order {
+    std::map<int64_t, int64_t> before_exchange, before_collective;
+
+    // False: another rank told otherwise.
+    bool add(const CommSeat& seat) {
+        std::optional<int64_t> collective, exchange;  // the last ones; first: what came before the first
+        for (const CommCall& one : seat.calls) {
+            if (one.is_joined) continue;
+            auto& own = one.call.of_messages ? exchange : collective;
+            if (!own) own = one.call.sequence - 1;
+        }
+        bool is_same = true;
+        for (const CommCall& one : seat.calls) {
+            if (one.is_joined) continue;
+            const int64_t number = one.call.sequence;
+            const int64_t other = (one.call.of_messages ? collective : exchange).value_or(0);
+            auto& known = one.call.of_messages ? before_exchange : before_collective;
+            is_same &= known.try_emplace(number, other).first->second == other;
+            (one.call.of_messages ? exchange : collective) = number;
+        }
+        return is_same;
+    }
+};
+
+// Messages and collectives are counted apart. Ranks that call both in one order meet in one row of them: what
+// lies between an all-to-all and the AllReduce behind it is a rank's own work, too.
+//
+//   calls   AllReduce 1   all-to-all 1   all-to-all 2   AllReduce 2
+//   places            1              2              3             4
+void number_together(RunCommunicator& comm) {
+    Order order;
+    for (const CommSeat& seat : comm.seats)
+        if (!order.add(seat)) return;
+    for (CommSeat& seat : comm.seats)
+        for (CommCall& one : seat.calls) {
+            const auto& before = one.call.of_messages ? order.before_exchange : order.before_collective;
+            if (!one.is_joined) one.call.place = one.call.sequence + before.at(one.call.sequence);
+        }
+}
+
 }  // namespace
 
 void join_exchanges(RunCommunicator& comm) {
@@ -80,6 +122,7 @@ void join_exchanges(RunCommunicator& comm) {
         for (const Group& group : groups_of(seat))
             if (!found.add(group, seat.rank, comm.ranks)) return;
     for (const Group& group : found.groups) join(group, found.sizes.at(group.front().call.sequence).is_even);
+    if (!found.groups.empty()) number_together(comm);
 }
 
 }  // namespace gpushim::analysis

@@ -1,6 +1,7 @@
 // All-to-alls that are made of messages, as PyTorch and others make them: each rank sends to all and receives
 // from all in one group. Where all messages of a communicator are of such groups, the group's first call
-// stands for all of it, and ranks meet in it as in other collectives; else all stay messages. One thread.
+// stands for all of it, and ranks meet in it as in other collectives: in one row with these, where all ranks
+// call both in the same order. Else all stay messages. One thread.
 #pragma once
 
 #include "run_communicator.h"

@@ -52,7 +52,8 @@ void deliver(RunCommunicator& comm, CommunicatorMatch& match) {
         if (next.is_joined) continue;
         const CollectiveCall& call = next.call;
         match.take(seat.rank, call);
-        if (!is_point_to_point(call.op) && !call.of_messages) reader.sequence = call.sequence;
+        if (!is_point_to_point(call.op) && (call.place || !call.of_messages))
+            reader.sequence = place_of(call);
     }
 }
 

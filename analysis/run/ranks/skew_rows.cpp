@@ -16,7 +16,8 @@ namespace {
 struct Skew {
     std::vector<WorkBefore> work;
     std::vector<size_t> instances;  // of the communicator, by work: the one that it led to
-    Blame blame = {};               // of all ranks; straggler: of those that can be compared, who costs most
+    Blame blame = {};  // of all ranks; straggler: of those that can be compared, who costs most …
+    bool does_other_work = false;  // … or, where it is none of these, of all
     std::optional<int64_t> spread_ns, clock_error_ns;
     std::optional<SavedPerStep> saved;  // by the straggler, if it were like the others; none: not known
     std::optional<StragglerCause> cause;
@@ -100,6 +101,14 @@ Blame blame_of(const RunCommunicator& comm, const std::vector<WorkBefore>& work,
     return result;
 }
 
+// Of ranks that do other work one may hold the rest back, too: it has larger tables, or more layers.
+void find_straggler(const RunCommunicator& comm, const RunDb& run, Skew& skew) {
+    skew.blame = blame_of(comm, skew.work, run);
+    if (skew.blame.straggler) return;
+    skew.blame.straggler = blame(skew.work, median_step_ns(*comm.seats.front().facts)).straggler;
+    skew.does_other_work = skew.blame.straggler.has_value();
+}
+
 bool is_worth_mentioning(int64_t saved_ns, int64_t step_ns) {
     constexpr double kWorthMentioning = 0.01;  // of the step time
     return static_cast<double>(saved_ns) >= kWorthMentioning * static_cast<double>(step_ns);
@@ -163,6 +172,7 @@ void find_cause(const RunCommunicator& comm, const RankParts& parts, Skew& skew)
     if (!skew.blame.straggler) return skew.say("no rank is late by enough and more often than by chance");
     if (parts.own_ns.empty()) return skew.say("no cause is known: no step was timed as a whole on all ranks");
     skew.cause = cause_of(static_cast<size_t>(skew.blame.straggler->rank), parts.own_ns, parts.parts);
+    if (skew.cause && skew.cause->name == "compute" && skew.does_other_work) skew.cause->name = "other_work";
     if (!skew.cause)
         skew.say("no cause is known: the rank was not late in the steps that were timed as a whole");
 }
@@ -236,7 +246,7 @@ void write_skew(const CollectiveRun& all, const ReplayLimits& limits, RunDb& run
         if (skew.work.empty()) {
             skew.say("no two collectives in a row were timed on all ranks in a step that counts");
         } else {
-            skew.blame = blame_of(comm, skew.work, run);
+            find_straggler(comm, run, skew);
             find_saved(replay, median_step_ns(*comm.seats.front().facts), skew);
             const RankParts parts = skew.blame.straggler ? rank_parts(all, comm, run) : RankParts();
             find_cause(comm, parts, skew);

@@ -82,6 +82,25 @@ TEST_CASE("messages of each rank with all are one all-to-all", "[run_collectives
           "0 1500 900 600 12288 | 1 1500 900 600 12288 | 2 600 0 600 12288");
 }
 
+//  rank 0   |all-to-all|──100──[AllReduce  400 ]|       rank 2 makes the others wait between an all-to-all
+//  rank 1   |all-to-all|──100──[AllReduce  400 ]|       and the AllReduce of the same communicator
+//  rank 2   |all-to-all|──450──────[       50  ]|
+TEST_CASE("work between an all-to-all and a collective is a rank's own", "[run_collectives][exchanges]") {
+    const auto own_work = [](int64_t called_by_rank_1_ns) {
+        Ranks ranks(3);
+        exchange(
+            ranks, 3, [](int) { return all_of(3); }, same);
+        ranks[0].nccl(1650, 1700, 2100);
+        ranks[1].nccl(called_by_rank_1_ns, 1700, 2100);
+        ranks[2].nccl(1650, 2050, 2100);
+        for (int rank = 0; rank < 3; ++rank) ranks[rank].steps(1, 0, 3000);
+        ranks.write();
+        return ranks.ask("SELECT comm_rank, own_work_ns, late_ns FROM skew_rank ORDER BY comm_rank");
+    };
+    CHECK(own_work(1650) == "0 100 0 | 1 100 0 | 2 450 350");
+    CHECK(own_work(5) == "");  // before its all-to-all: there is no one order
+}
+
 TEST_CASE("an all-to-all of uneven messages has no size", "[run_collectives][exchanges]") {
     Ranks ranks(3);
     exchange(

@@ -111,6 +111,10 @@ TEST_CASE("the straggler is named with its cause, and what helps depends on that
     CHECK(found->evidence.size() == 2);
     CHECK(late_rank(4 * kMs, "input").look("straggler")->try_it.find("equal size") != std::string::npos);
     CHECK(late_rank(4 * kMs, "clocks").look("straggler")->try_it.find("nvidia-smi") != std::string::npos);
+    const auto other = late_rank(4 * kMs, "other_work").look("straggler");
+    CHECK(other->title.find("it does other work than they: its kernels take 1.2 times as long") !=
+          std::string::npos);
+    CHECK(other->try_it.find("Give that rank less") != std::string::npos);
     const auto unknown = late_rank(4 * kMs, "unattributed").look("straggler");
     CHECK(unknown->title.find("no single cause") != std::string::npos);
     CHECK(unknown->confidence == Approx(0.5));

@@ -96,7 +96,8 @@ CREATE TABLE skew (
   straggler_rank INTEGER,                      -- of the communicator
   time_saved_per_step_ns INTEGER,              -- if it were like the others; without a least: at most
   p_value REAL,
-  cause TEXT,                                  -- input, host, copy, compute, start_delay, wait, clocks,
+  cause TEXT,                                  -- input, host, copy, compute, other_work (compute, in kernels
+                                               -- that the others do not run), start_delay, wait, clocks,
                                                -- unattributed
   cause_share REAL,                            -- of its lateness
   why TEXT,                                    -- something of this is NULL
