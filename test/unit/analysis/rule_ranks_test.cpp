@@ -89,6 +89,23 @@ RunRows waiting(int64_t first_ns, int64_t second_ns, int64_t exposed_ns) {
     return run;
 }
 
+// Two ranks of 20 ms of which the first computes so long, and waits for messages of the second for the rest.
+RunRows exchanging(int64_t first_ns, int64_t second_ns, const char* op = "send") {
+    RunRows run;
+    run.rank(0).rank(1);
+    for (const int64_t rank : {0, 1}) {
+        const int64_t ns = rank == 0 ? first_ns : second_ns;
+        run.steps(rank, {.ran = {{kCompute, ns}, {kWaiting, kStepNs - ns}}});
+        run.add("collective_instance", {{"instance", 0},
+                                        {"rank_id", rank},
+                                        {"op", op},
+                                        {"step", 3},
+                                        {"gpu_id", rank},
+                                        {"wait_ns", kStepNs - ns}});
+    }
+    return run;
+}
+
 }  // namespace
 
 TEST_CASE("the straggler is named with its cause, and what helps depends on that", "[rule][rule_ranks]") {
@@ -218,6 +235,28 @@ TEST_CASE("one thread launches for one GPU after the other", "[rule][rule_ranks]
 
 //  rank 0   ████████▒▒▒▒|██████████████|
 //  rank 1   ████████████|████████▒▒▒▒▒▒|
+TEST_CASE("of two that exchange messages one has more to do", "[rule][rule_ranks]") {
+    const auto found = exchanging(10 * kMs, 19 * kMs).look("message_waits");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "rank 1 computes 19.0 ms of a step, and the others, which wait for its messages, "
+          "10.0 ms on average");
+    CHECK(found->gain.low_ns == Approx(2.25e6));  // half of what it has beyond their mean of 14.5
+    CHECK(found->gain.high_ns == Approx(4.5e6));
+    CHECK(!exchanging(10 * kMs, 19 * kMs, "allreduce").look("message_waits"));
+}
+
+TEST_CASE("a pipeline in which all have as much to do fills and empties", "[rule][rule_ranks]") {
+    const auto found = exchanging(13 * kMs, 14 * kMs).look("message_waits");
+    REQUIRE(found);
+    CHECK(found->title.find("each of 2 ranks waits at least 6.00 ms of a step for messages") == 0);
+    CHECK(found->gain.low_ns == 0);
+    CHECK(found->gain.high_ns == Approx(4.5e6));
+    RunRows turns = exchanging(13 * kMs, 14 * kMs);
+    turns.add("across", {{"step", 0}, {"gpus", 2}, {"sequential_index", 0.9}});
+    CHECK(!turns.look("message_waits"));
+}
+
 TEST_CASE("ranks that wait by turns gain what the one waits that waits least", "[rule][rule_ranks]") {
     CHECK(is_ramped("uneven_work", [](double share) {
         return waiting(of_step(share), 2 * of_step(share), 2 * of_step(share));
