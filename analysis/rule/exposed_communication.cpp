@@ -14,6 +14,7 @@ namespace gpushim::analysis::rule_exposed_communication {
 namespace {
 
 constexpr double kBucketBytes = 25e6;  // as PyTorch's DDP makes them: the last one has nothing behind it
+constexpr double kNearlyAll = 0.9;
 // Forward takes half as long as backward, and an optimizer follows.
 constexpr double kBackwardOfCompute = 0.6;
 
@@ -94,6 +95,9 @@ std::optional<Finding> look(const Situation& run) {
                   parts_text(exposed);
     found.try_it = run.advice({"exposed_communication"});
     found.gain = transfers_hidden(run, needed_share(run, traffic), kBackwardOfCompute, last_bucket);
+    // Shorter transfers come first, or compute is too short: the share of the gain is not that of the time.
+    if (found.gain.high_ns < kNearlyAll * exposed.transfer_ns)
+        found.lead = "transfers run alone that could run behind compute";
     found.confidence = 0.6;  // activations of tensor parallelism cannot be hidden like this
     found.evidence = traffic.evidence(reductions);
     return found;

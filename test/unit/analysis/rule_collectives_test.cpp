@@ -179,6 +179,7 @@ TEST_CASE("transfers that nothing hides, apart from what is waited for ranks", "
           "waiting for other ranks 1.00 ms");
     CHECK(found->gain.high_ns == Approx(4e6));
     CHECK(found->gain.low_ns == Approx(3e6));
+    CHECK(found->lead.empty());
     CHECK(has_evidence(*found, "collective_stat"));
 }
 
@@ -205,6 +206,8 @@ TEST_CASE("what a transfer takes beyond its need is no gain of overlap", "[rule]
     add_calls(run, {100'000'000, 1, 4 * kMs, 1 * kMs});
     CHECK(run.look("slow_allreduce")->gain.high_ns == Approx(3e6));
     CHECK(run.look("exposed_communication")->gain.high_ns == Approx(1e6));
+    // 4 ms of a step they run and nothing computes: not so long.
+    CHECK(run.look("exposed_communication")->lead == "transfers run alone that could run behind compute");
 }
 
 //  a step      compute 10 | transfer 10: 19 times the samples, and 10 of 200 are exposed
