@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "keys.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -195,11 +197,67 @@ std::optional<int64_t> thread_of_optimizer(Interval step, std::span<const Token>
     return {};
 }
 
+bool is_of(Interval step, const Token& token) {
+    return token.at_ns >= step.start_ns && token.at_ns < step.end_ns && token.kind != TokenKind::sync;
+}
+
+// Gradients of one thread that also updates, again behind an update and before the next one.
+bool updates_in_turns(Interval step, std::span<const Token> tokens) {
+    int changes = 0;  // to an update behind gradients, to gradients behind it, and to an update again
+    std::optional<int64_t> thread;
+    for (const Token& token : tokens) {
+        if (!is_of(step, token) || !(token.is_optimizer || token.purpose.trains)) continue;
+        if (thread.value_or(token.thread) != token.thread) return false;
+        thread = token.thread;
+        changes += token.is_optimizer == (changes % 2 == 0) ? 1 : 0;
+    }
+    return changes >= 3;
+}
+
+// What computes last before the step's first gradients.
+std::optional<int64_t> end_of_forward(Interval step, std::span<const Token> tokens) {
+    std::optional<int64_t> last;
+    for (const Token& token : tokens) {
+        if (!is_of(step, token)) continue;
+        if (token.purpose.trains) break;
+        if (computes(token.kind) && !token.is_optimizer) last = name_of(token);
+    }
+    return last;
+}
+
+// In one thread an update may be one layer's, and gradients go on behind it. It was a batch's where a forward
+// follows: what ran last before the first gradients runs again before the next ones.
+std::vector<Interval> rounds_in_one_thread(Interval step, std::span<const Token> tokens) {
+    std::vector<Interval> rounds;
+    const std::optional<int64_t> forward = end_of_forward(step, tokens);
+    bool has_gradients = false, has_updated = false;
+    constexpr int64_t kNone = INT64_MIN;
+    int64_t begin_ns = step.start_ns, next_ns = kNone;
+    for (const Token& token : tokens) {
+        if (!is_of(step, token)) continue;
+        if (token.is_optimizer || token.purpose.trains) {
+            has_updated = token.is_optimizer && has_gradients;
+            has_gradients |= token.purpose.trains;
+            next_ns = kNone;
+            continue;
+        }
+        if (!has_updated) continue;
+        if (next_ns == kNone) next_ns = token.at_ns;
+        if (!computes(token.kind) || name_of(token) != forward) continue;
+        rounds.push_back({begin_ns, next_ns});
+        begin_ns = next_ns;
+        has_gradients = has_updated = false;
+    }
+    rounds.push_back({begin_ns, step.end_ns});
+    return rounds;
+}
+
 // A step may have several batches, or train several models, one after the other: where the thread that
 // updates goes on behind gradients of another thread, a round begins, with a forward and gradients of its
 // own. What it does before an update is the update's, such as cutting gradients off. An update in the thread
 // of the gradients may be one layer's (tally.cpp), and begins none.
 std::vector<Interval> rounds_of(Interval step, std::span<const Token> tokens) {
+    if (updates_in_turns(step, tokens)) return rounds_in_one_thread(step, tokens);
     std::vector<Interval> rounds;
     const std::optional<int64_t> own_thread = thread_of_optimizer(step, tokens);
     std::optional<int64_t> gradients_thread;

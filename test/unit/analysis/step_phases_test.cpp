@@ -120,7 +120,7 @@ TEST_CASE("two models of a step have their phases each", "[step]") {
         MadeRun run;
         run.gradients_thread = gradients_thread;
         run.play(
-            "hffBBoo"
+            "hfxBBoo"
             "fffBBBoo   ");
         for (Token& token : run.tokens) token.until_ns = token.at_ns + 2;
         const std::vector<Phase> found = phases_of({0, run.now_ns}, run.tokens, {}, 30);
@@ -138,16 +138,37 @@ TEST_CASE("two models of a step have their phases each", "[step]") {
     }
 }
 
-//  h f f B B o | f f f f f B B B B B o      in one thread, as in C++: what lies between is no update
+//  h f f B B o | x x x x x B B B B B o      in one thread, as in C++: what lies between is no update
 TEST_CASE("what is computed between the updates of two models is no update", "[step]") {
     MadeRun run;
-    run.play("hffBBofffffBBBBBo   ");
+    run.play("hffBBoxxxxxBBBBBo   ");
     for (Token& token : run.tokens) token.until_ns = token.at_ns + 2;
     CHECK(phases_of({0, run.now_ns}, run.tokens, {}, 30) == std::vector<Phase>{{input, {0, 10}, 0.8},
                                                                                {forward, {10, 30}, 0.9},
                                                                                {backward, {30, 50}, 0.9},
                                                                                {optimizer, {50, 52}, 0.9},
                                                                                {optimizer, {160, 162}, 0.9}});
+}
+
+//  p p p f f B B o | f f B B o | f f B B o      in one thread: what p does is the first forward's
+TEST_CASE("a step of several updates in one thread has as many rounds", "[step]") {
+    MadeRun run;
+    run.play("pppffBBoffBBoffBBo");
+    for (Token& token : run.tokens) token.until_ns = token.at_ns + 2;
+    CHECK(phases_of({0, run.now_ns}, run.tokens, {}, 50) == std::vector<Phase>{{forward, {0, 50}, 0.9},
+                                                                               {backward, {50, 70}, 0.9},
+                                                                               {optimizer, {70, 72}, 0.9},
+                                                                               {forward, {80, 100}, 0.9},
+                                                                               {backward, {100, 120}, 0.9},
+                                                                               {optimizer, {120, 122}, 0.9},
+                                                                               {forward, {130, 150}, 0.9},
+                                                                               {backward, {150, 170}, 0.9},
+                                                                               {optimizer, {170, 172}, 0.9}});
+    // Layer by layer: gradients go on behind an update.
+    MadeRun layers;
+    layers.play("hpffBxBoBxBoBo");
+    CHECK(phases_of({0, layers.now_ns}, layers.tokens, {}, 40).back().kind == optimizer);
+    CHECK(phases_of({0, layers.now_ns}, layers.tokens, {}, 40).size() == 4);
 }
 
 TEST_CASE("each batch of a step has a forward and gradients", "[step]") {
