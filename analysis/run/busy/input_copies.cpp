@@ -53,8 +53,8 @@ void InputCopies::see(const Call& call) {
             ++learned.sizes[call.bytes];
         return;
     }
-    if (learned.at.step == kNoStep || learned.at.place >= kPlaces) return;
-    int64_t& largest = learned.places[learned.at.place].largest;
+    if (learned.at.step == kNoStep) return;
+    int64_t& largest = learned.places[learned.at.index()].largest;
     largest = std::max(largest, call.bytes);
 }
 
@@ -63,8 +63,8 @@ bool InputCopies::recurs(const Learned& learned, const Position& at, int64_t byt
         const auto size = learned.sizes.find(bytes);
         return size != learned.sizes.end() && size->second >= 2;
     }
-    if (at.step == kNoStep || at.place >= kPlaces) return false;
-    const Place& place = learned.places[at.place];
+    if (at.step == kNoStep) return false;
+    const Place& place = learned.places[at.index()];
     return is_nearly_all(place.steps, learned.steps - place.first);
 }
 

@@ -12,6 +12,7 @@
 // `see` learns from the run as it was recorded, `take` asks, at the same calls, later or at once. One thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <unordered_map>
@@ -32,7 +33,7 @@ class InputCopies {
     void forget_before(int64_t t_ns);
 
   private:
-    static constexpr size_t kPlaces = 16;      // of one step
+    static constexpr size_t kPlaces = 64;      // of one step; the last stands for all behind it
     static constexpr size_t kSizes = 4096;     // of one thread
     static constexpr int64_t kLarge = 65'536;  // bytes
     struct Place {
@@ -48,6 +49,7 @@ class InputCopies {
 
         bool enters(const Call& call);  // … a step
         bool copies(const Call& call);  // it is a copy to a device
+        size_t index() const { return std::min(place, kPlaces - 1); }
     };
     struct Learned {
         Position at;

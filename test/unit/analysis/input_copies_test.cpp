@@ -59,6 +59,18 @@ TEST_CASE("the batch that comes in each step is its input", "[input_copies]") {
     CHECK(run_of({"HkHk", "HkHk", "HkHk"}).inputs() == "^.^.^.^.^.^.");
 }
 
+// As where a step is 100 batches whose gradients are accumulated, or actions of a player.
+TEST_CASE("all of very many batches in a step are input", "[input_copies]") {
+    Run run;
+    std::string step, expected;
+    for (int batch = 0; batch < 100; ++batch) {
+        step += "Hk";
+        expected += "^.";
+    }
+    for (int32_t i = 0; i < 3; ++i) run.step(step, i);
+    CHECK(run.inputs() == expected + expected + expected);
+}
+
 TEST_CASE("as it goes, a place is known when it came twice", "[input_copies]") {
     CHECK(run_of({"Hkk", "Hkk", "Hkk", "Hkk"}).inputs(false) == "......^..^..");
 }
