@@ -5,27 +5,33 @@
 #include "../advice/contention.h"
 #include "../advice/rule.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis::rule_input_bound {
 
 namespace {
 
-constexpr double kMuch = 1e6;  // bytes of a step each way: results that are read are smaller
+constexpr double kMuch = 1e6;  // bytes of a step: results that are read are smaller
+constexpr double kOften = 3;   // in a step: a loss is read once
 
-// What comes back and goes out again in nearly every step, where it is about as much: an optimizer on the
-// processor lies between the two, and no call tells it from loading a batch.
+// What comes back and goes out in nearly every step. Where as much comes back as goes out, an optimizer on
+// the processor may lie between the two, an average of the weights or an image's file; where the host reads
+// many times and sends as often, a simulator may. No call tells these from loading a batch.
 struct Exchange {
     double back_bytes = 0, out_bytes = 0;
-    bool is_so() const { return back_bytes >= kMuch && out_bytes >= kMuch && 2 * back_bytes >= out_bytes; }
+    double sent = 0, read = 0;  // how often in a step
+    bool is_large() const { return back_bytes >= kMuch && out_bytes > 0 && 2 * back_bytes >= out_bytes; }
+    bool is_often() const { return read >= kOften && sent >= kOften && sent <= 2 * read && read <= 2 * sent; }
 };
 
 Exchange exchange_of(const Situation& run) {
     Query row = run.ask(
-        "SELECT total(iif(kind = 'd2h', bytes, 0)), total(iif(kind = 'h2d', bytes, 0)) FROM copy_stat"
+        "SELECT total(iif(kind = 'd2h', bytes, 0)), total(iif(kind = 'h2d', bytes, 0)),"
+        " total(iif(kind = 'h2d', count, 0)) FROM copy_stat"
         " WHERE steps * 5 >= 4 * (SELECT max(whole_steps) FROM v_run_steps) GROUP BY gpu_id"
         " ORDER BY 1 DESC LIMIT 1");
     if (!run.has_steps() || !row.step()) return {};
-    return {run.counted(row.real(0)), run.counted(row.real(1))};
+    return {run.counted(row.real(0)), run.counted(row.real(1)), run.counted(row.real(2)), run.reads_each()};
 }
 
 constexpr Heading kExchanged = {"host-bound", "Host work between copies back and forth",
@@ -39,8 +45,21 @@ void say_exchange(const Situation& run, const Exchange& exchange, double idle_ns
                   " of a step while the launching thread works on its CPU, between " +
                   bytes_text(exchange.back_bytes) + " that it reads back and " +
                   bytes_text(exchange.out_bytes) +
-                  " that it sends: on what it has read (an optimizer, layers), or on the next batch";
+                  " that it sends: on what it has read (an optimizer, layers, a file), or on the next batch";
     found.try_it = run.advice({"input_bound.exchange"});
+}
+
+constexpr Heading kTurns = {"host-bound", "Turns between the host and the GPU",
+                            "the GPU waits for the host's turn between what it reads back and what it sends",
+                            "more work in each turn, or two groups by turns"};
+
+void say_turns(const Situation& run, const Exchange& exchange, double idle_ns, bool waits, Finding& found) {
+    found.heading = &kTurns;
+    found.title = "the GPU waits " + duration_text(idle_ns) + " of a step while the launching thread " +
+                  (waits ? "waits" : "works on its CPU") + " between what it reads back and what it sends, " +
+                  count_text(to_int64(exchange.sent)) +
+                  " times in a step: for simulators or players, or for its next batches";
+    found.try_it = run.advice({"input_bound.turns"});
 }
 
 // What helps most, if one stage has at least half.
@@ -81,7 +100,12 @@ std::optional<Finding> look(const Situation& run) {
     if (const char* const of_stage = advice_for_stage(stages))
         found.try_it = run.advice({of_stage}) + " " + found.try_it;
     const Exchange exchange = exchange_of(run);
-    if (exchange.is_so() && cpu_ns + wait_ns > told_ns) say_exchange(run, exchange, cpu_ns + wait_ns, found);
+    if (cpu_ns + wait_ns > told_ns) {
+        if (exchange.is_large())
+            say_exchange(run, exchange, cpu_ns + wait_ns, found);
+        else if (exchange.is_often())
+            say_turns(run, exchange, cpu_ns + wait_ns, !loads_itself, found);
+    }
     // A step that takes much longer for it than is usual does something else (step_gap).
     found.gain =
         run.what_if().shorter([&](const GpuInStep& gpu) { return without_idle(gpu, run.input_ns(gpu)); });

@@ -94,8 +94,36 @@ TEST_CASE("what is computed between copies back and forth is not called loading"
     CHECK(offloaded.title.find("between 15.0 MB that it reads back and 15.0 MB that it sends") !=
           std::string::npos);
     CHECK(offloaded.gain.high_ns == Approx(3 * kMs));
-    CHECK(run_of(4'000, RunRows::kSteps).look("input_bound")->heading == nullptr);  // a loss
-    CHECK(run_of(15'000'000, 2).look("input_bound")->heading == nullptr);           // checkpoints
+    CHECK(run_of(80'000'000, RunRows::kSteps).look("input_bound")->heading != nullptr);  // weights' average
+    CHECK(run_of(4'000, RunRows::kSteps).look("input_bound")->heading == nullptr);       // a loss
+    CHECK(run_of(15'000'000, 2).look("input_bound")->heading == nullptr);                // checkpoints
+}
+
+//  GPU    █ d2h|          |h2d █ d2h|          |h2d █        8 times in a step, 4 kB each way
+//  host         | simulator |       | simulator |
+TEST_CASE("what lies between many readings and as many sendings is not called loading",
+          "[rule][rule_input]") {
+    const auto run_of = [](int64_t sent, int64_t read, const char* cause) {
+        RunRows run = idle_run(cause, 3 * kMs);
+        run.add("copy_stat", {{"gpu_id", 0},
+                              {"stream_id", 1},
+                              {"kind", "h2d"},
+                              {"count", RunRows::kSteps * sent},
+                              {"bytes", RunRows::kSteps * 4096 * sent},
+                              {"steps", RunRows::kSteps}});
+        run.add("transfer_pattern",
+                {{"gpu_id", 0}, {"pattern", "small_d2h_sync"}, {"count", RunRows::kSteps * read}});
+        return run;
+    };
+    const Finding waits = *run_of(8, 8, "input_wait").look("input_bound");
+    CHECK(waits.title ==
+          "the GPU waits 3.00 ms of a step while the launching thread waits between what it reads back and "
+          "what it sends, 8 times in a step: for simulators or players, or for its next batches");
+    CHECK(waits.try_it.find("two groups by turns") != std::string::npos);
+    CHECK(run_of(8, 8, "input_cpu").look("input_bound")->title.find("thread works on its CPU") !=
+          std::string::npos);
+    CHECK(run_of(1, 8, "input_wait").look("input_bound")->heading == nullptr);  // a branch, a norm
+    CHECK(run_of(8, 1, "input_wait").look("input_bound")->heading == nullptr);  // micro-batches and a loss
 }
 
 //  19 steps load for 100 us, one for 40 ms, and the loader says so: workers deliver in bursts
