@@ -107,11 +107,12 @@ class Cutter {
                share * static_cast<double>(period_.typical.launches);
     }
 
-    // In one thread a step whose update was left out (a loss that overflowed) is told by holding nearly all
-    // that a step holds; else by its gradients.
+    // A step whose update was left out (a loss that overflowed) is told by its gradients; in one thread,
+    // where none are known by name, by holding nearly all that a step holds.
     bool trains(const Tally& piece) const {
         return piece.gradients + piece.optimizers > 0 ||
-               (period_.typical.optimizers > 0 && period_.typical.updates == 0 && holds_of_step(piece, 0.75));
+               (period_.typical.optimizers > 0 && period_.typical.updates == 0 &&
+                period_.typical.gradients == 0 && holds_of_step(piece, 0.75));
     }
 
     bool is_as_long(const Tally& piece) const { return piece.launches <= 2 * period_.typical.launches; }

@@ -124,12 +124,15 @@ bool is_one_of_several_copies(const Reading& reading) {
 namespace {
 
 // In one thread it is not told of which gradients an update is. But where most pieces have an optimizer's
-// kernels, one right after the other, none is a micro-step, and one without trains nothing.
+// kernels, one right after the other, none is a micro-step, and one without trains nothing. Nor is one where
+// gradients are known by name and none has some without an update: then most may be evaluations, if training
+// takes most of the time.
 bool optimizers_tell(const Reading& reading) {
     constexpr double kMostly = 0.5;
     const Trial& trial = *reading.trial;
-    return reading.micro_steps == 1 && trial.updates() == 0 && trial.optimizer_distance() == 1 &&
-           trial.share_with_optimizers() > kMostly;
+    if (reading.micro_steps != 1 || trial.updates() != 0 || trial.optimizer_distance() != 1) return false;
+    return trial.share_with_optimizers() > kMostly ||
+           (trial.share_that_half_train() <= 1 - kNearlyAll && trial.trains_in_rows());
 }
 
 }  // namespace

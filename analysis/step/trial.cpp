@@ -77,6 +77,7 @@ void Trial::count_cues(const Tally& piece, double ns) {
         ++with_updates_[static_cast<size_t>(piece.updates - 1)];
     all_with_updates_ += piece.updates > 0;
     const bool trains = piece.gradients + piece.optimizers > 0;
+    that_half_train_ += (piece.gradients > 0) != (piece.optimizers > 0);
     if (trains) {
         ++that_train_;
         behind_one_that_trains_ += does_last_train_;

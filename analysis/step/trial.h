@@ -70,6 +70,8 @@ class Trial {
         return static_cast<double>(usual_updates()) / between();
     }
     int64_t updates() const { return updates_; }
+    // Have gradients and no optimizer, or an optimizer and no gradients.
+    double share_that_half_train() const { return share(that_half_train_); }
     // Those that train take most of the time, and come many in a row: not a round of moves and updates.
     bool trains_in_rows() const;
     double likeness() const { return share(alike_); }  // of pieces to the one before
@@ -120,7 +122,7 @@ class Trial {
     Tally begun_, last_, typical_, early_;
     int64_t before_ = 0, pieces_ = 0, votes_ = 0;
     double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, with_reads_ = 0, alike_ = 0;
-    double that_train_ = 0;
+    double that_train_ = 0, that_half_train_ = 0;
     static constexpr size_t kMostModels = 3;           // a step updates each once; more are several steps
     std::array<int64_t, kMostModels> with_updates_{};  // how many have one, two, …
     int64_t updates_ = 0, first_that_trains_ = -1, from_first_to_last_that_train_ = 0;

@@ -326,6 +326,26 @@ TEST_CASE("an evaluation that has nearly all of a step is none where gradients t
     CHECK(evaluations(found) == 49);
 }
 
+//  thread   hklmBBo s … 10 times, then hklm s … 20 times      all in one thread, gradients by name
+TEST_CASE("in one thread gradients tell a step from an evaluation, though most evaluate", "[step][update]") {
+    const auto found_of = [](const char* step, const char* evaluation, int count) {
+        MadeRun run;
+        for (int i = 0; i < 20; ++i) {
+            run.repeat(step, 10);
+            run.repeat(evaluation, count);
+        }
+        return find_steps(run.source(), {});
+    };
+    const Steps found = found_of("hklmnBBBBBBBBBBos", "hklmns", 20);
+    REQUIRE(found.source == "detected");
+    CHECK(found.steps.size() == 600);
+    CHECK(evaluations(found) == 399);  // of the last one nothing tells the end
+    // They hold nearly all that a step holds, and are none.
+    CHECK(evaluations(found_of("hklmnpqrtuvwyzBos", "hklmnpqrtuvwyzs", 8)) == 159);
+    // Micro-steps have gradients, too.
+    CHECK(evaluations(found_of("hklmnBBos", "hklmnBBs", 3)) == 0);
+}
+
 //  thread   hklmno s hklmno s … hklm s hklm s …      all in one thread
 TEST_CASE("in one thread, too, a batch without an update is an evaluation", "[step][update]") {
     const auto found_of = [](const char* evaluation, int every, const char* step = "hklmnpqros") {
