@@ -201,17 +201,14 @@ bool is_of(Interval step, const Token& token) {
     return token.at_ns >= step.start_ns && token.at_ns < step.end_ns && token.kind != TokenKind::sync;
 }
 
-// Gradients of one thread that also updates, again behind an update and before the next one.
-bool updates_in_turns(Interval step, std::span<const Token> tokens) {
-    int changes = 0;  // to an update behind gradients, to gradients behind it, and to an update again
+bool is_one_thread(Interval step, std::span<const Token> tokens) {
     std::optional<int64_t> thread;
     for (const Token& token : tokens) {
         if (!is_of(step, token) || !(token.is_optimizer || token.purpose.trains)) continue;
         if (thread.value_or(token.thread) != token.thread) return false;
         thread = token.thread;
-        changes += token.is_optimizer == (changes % 2 == 0) ? 1 : 0;
     }
-    return changes >= 3;
+    return thread.has_value();
 }
 
 // What computes last before the step's first gradients.
@@ -225,8 +222,9 @@ std::optional<int64_t> end_of_forward(Interval step, std::span<const Token> toke
     return last;
 }
 
-// In one thread an update may be one layer's, and gradients go on behind it. It was a batch's where a forward
-// follows: what ran last before the first gradients runs again before the next ones.
+// In one thread an update may be one layer's, and gradients go on behind it. It was a batch's, and so were
+// gradients behind which a batch is copied, where a forward follows: what ran last before the first gradients
+// runs again before the next ones.
 std::vector<Interval> rounds_in_one_thread(Interval step, std::span<const Token> tokens) {
     std::vector<Interval> rounds;
     const std::optional<int64_t> forward = end_of_forward(step, tokens);
@@ -241,9 +239,9 @@ std::vector<Interval> rounds_in_one_thread(Interval step, std::span<const Token>
             next_ns = kNone;
             continue;
         }
-        if (!has_updated) continue;
-        if (next_ns == kNone) next_ns = token.at_ns;
-        if (!computes(token.kind) || name_of(token) != forward) continue;
+        const bool may_begin = has_updated || (has_gradients && token.kind == TokenKind::copy_h2d);
+        if (may_begin && next_ns == kNone) next_ns = token.at_ns;
+        if (next_ns == kNone || !computes(token.kind) || name_of(token) != forward) continue;
         rounds.push_back({begin_ns, next_ns});
         begin_ns = next_ns;
         has_gradients = has_updated = false;
@@ -257,7 +255,7 @@ std::vector<Interval> rounds_in_one_thread(Interval step, std::span<const Token>
 // own. What it does before an update is the update's, such as cutting gradients off. An update in the thread
 // of the gradients may be one layer's (tally.cpp), and begins none.
 std::vector<Interval> rounds_of(Interval step, std::span<const Token> tokens) {
-    if (updates_in_turns(step, tokens)) return rounds_in_one_thread(step, tokens);
+    if (is_one_thread(step, tokens)) return rounds_in_one_thread(step, tokens);
     std::vector<Interval> rounds;
     const std::optional<int64_t> own_thread = thread_of_optimizer(step, tokens);
     std::optional<int64_t> gradients_thread;

@@ -164,6 +164,17 @@ TEST_CASE("a step of several updates in one thread has as many rounds", "[step]"
                                                                                {forward, {130, 150}, 0.9},
                                                                                {backward, {150, 170}, 0.9},
                                                                                {optimizer, {170, 172}, 0.9}});
+    // Batches whose gradients are accumulated.
+    MadeRun batches;
+    batches.play("hffBBhffBBo");
+    CHECK(phases_of({0, batches.now_ns}, batches.tokens, {}, 30) ==
+          std::vector<Phase>{{input, {0, 10}, 0.8},
+                             {forward, {10, 30}, 0.9},
+                             {backward, {30, 50}, 0.9},
+                             {input, {50, 60}, 0.8},
+                             {forward, {60, 80}, 0.9},
+                             {backward, {80, 100}, 0.9},
+                             {optimizer, {100, 110}, 0.9}});
     // Layer by layer: gradients go on behind an update.
     MadeRun layers;
     layers.play("hpffBxBoBxBoBo");
