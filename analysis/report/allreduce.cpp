@@ -22,6 +22,7 @@ struct Check {
     std::optional<int64_t> params, expected_ns, measured_ns;
     std::optional<double> implied, bytes, calls, ratio, tiny, bandwidth, between;
     std::optional<int64_t> ranks, hosts;  // of what was expected by two levels
+    std::optional<int64_t> batches;       // of a step, each of which reduces as much
     bool sharded = false;
     std::string why, bandwidth_source, between_source, levels_why;
     Around pack, unpack;
@@ -103,6 +104,8 @@ Check check_of(const ReportSource& source) {
     check.measured_ns = row.maybe(7);
     check.tiny = maybe_real(row, 8);
     check.why = row.text(9);
+    Query batches = source.run.prepare("SELECT batches FROM v_reduced_batches");
+    if (batches.step()) check.batches = batches.maybe(0);
     read_bandwidth(source.run, check);
     apply(source.options, check);
     return check;
@@ -139,6 +142,10 @@ std::string volume_text(const Check& check) {
     if (check.params && check.ratio)
         text += " = " + figure_text("%.2f", *check.ratio) + " x " + count_text(*check.params) +
                 " parameters" + bytes;
+    else if (check.implied && check.batches)
+        text += " = " + count_text(*check.batches) + " batches x " +
+                count_text(to_int64(*check.implied / static_cast<double>(*check.batches))) + " parameters" +
+                bytes + " (implied; --params checks it)";
     else if (check.implied)
         text += " = " + count_text(to_int64(*check.implied)) + " parameters" + bytes +
                 " (implied; --params checks it)";

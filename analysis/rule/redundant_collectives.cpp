@@ -1,5 +1,6 @@
-// More is reduced in a step than the model has parameters: gradients go around twice. Needs to know how many
-// parameters there are.
+// More is reduced in a step than the model has parameters: gradients go around twice. That is known where it
+// is known how many parameters there are; else it may be where each of a step's batches reduces as much.
+#include <cmath>
 #include <cstdio>
 
 #include "../text/units.h"
@@ -39,6 +40,19 @@ struct Reductions {
     }
 };
 
+// Of each kind that moves more than a trifle there are as many in each batch.
+bool are_alike(const Reductions& reductions, int64_t batches) {
+    constexpr double kTrifle = 0.02, kNear = 0.02;
+    double all_bytes = 0, uneven_bytes = 0;
+    for (const CollectiveKind* kind : reductions.kinds) {
+        const double each = kind->calls / static_cast<double>(batches);
+        const double bytes = kind->calls * static_cast<double>(kind->bytes);
+        all_bytes += bytes;
+        if (each < 1 - kNear || std::abs(each - std::round(each)) > kNear * each) uneven_bytes += bytes;
+    }
+    return all_bytes > 0 && uneven_bytes <= kTrifle * all_bytes;
+}
+
 }  // namespace
 
 double redundant_share(const Situation& run, const Traffic& traffic) {
@@ -51,10 +65,27 @@ namespace rule_redundant_collectives {
 
 namespace {
 
+// Nobody said how many parameters there are, but each batch of a step reduces as much.
+std::optional<Finding> of_batches(const Situation& run, const Traffic& traffic) {
+    const auto batches = run.number("SELECT batches FROM v_reduced_batches");
+    const Reductions all(traffic);
+    if (!batches || ratio_to_params(run) || traffic.ns() <= 0 || !are_alike(all, *batches)) return {};
+    const double too_much = (1 - 1 / static_cast<double>(*batches)) * all.ns / traffic.ns();
+    Finding found;
+    found.title = "each of " + count_text(*batches) + " batches of a " + run.per() +
+                  " reduces as much as the others, in " + count_text(to_int64(all.calls)) +
+                  " calls together: of gradients, one reduction behind the last batch would do";
+    found.try_it = run.advice({"redundant_collectives"});
+    found.gain = {0, without_transfers(run, too_much, too_much).high_ns};
+    found.confidence = 0.6;
+    found.evidence = traffic.evidence(all.kinds);
+    return found;
+}
+
 std::optional<Finding> look(const Situation& run) {
     const Traffic traffic(run);
     const double too_much = redundant_share(run, traffic);
-    if (too_much <= 0) return {};
+    if (too_much <= 0) return of_batches(run, traffic);
     const Reductions all(traffic);
     const auto micro_steps = run.number("SELECT max(micro_steps) FROM rank").value_or(1);
     Finding found;

@@ -92,6 +92,42 @@ TEST_CASE("twice the parameters are reduced", "[rule][rule_collectives]") {
     CHECK(!run.look("redundant_collectives", {.params = 66'000'000}));
 }
 
+//  a step   |fwd|bwd  |fwd|bwd  |opt|     gradients are reduced behind each forward
+//                 ccc       ccc
+TEST_CASE("gradients of each batch are reduced, where one reduction would do", "[rule][rule_collectives]") {
+    const auto run_of = [](int64_t forward_ns, int64_t updates, int64_t calls) {
+        RunRows run = two_ranks(4 * kMs);
+        add_calls(run, {25'000'000, calls, 4 * kMs / calls, 4 * kMs / calls});
+        run.add("allreduce_check", {{"params_implied", 100e6}});
+        const auto phase = [&](int64_t step, const char* name, int64_t begin_ns, int64_t ns) {
+            run.add("phase", {{"rank_id", 0},
+                              {"step", step},
+                              {"name", name},
+                              {"begin_ns", step * kStepNs + begin_ns},
+                              {"dur_ns", ns}});
+        };
+        for (int64_t step = 0; step < RunRows::kSteps; ++step) {
+            for (const int64_t batch : {0, 1}) {
+                phase(step, "forward", batch * 8 * kMs, forward_ns);
+                phase(step, "communication", batch * 8 * kMs + 4 * kMs, 4 * kMs);
+            }
+            for (int64_t update = 0; update < updates; ++update)
+                phase(step, "optimizer", 16 * kMs + update * kMs, kMs);
+        }
+        return run;
+    };
+    const auto found = run_of(3 * kMs, 1, 4).look("redundant_collectives");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "each of 2 batches of a step reduces as much as the others, in 4 calls together: of gradients, one "
+          "reduction behind the last batch would do");
+    CHECK(found->gain.low_ns == 0);
+    CHECK(found->gain.high_ns == Approx(2e6));
+    CHECK(!run_of(6 * kMs, 1, 4).look("redundant_collectives"));  // also beside a forward: of activations
+    CHECK(!run_of(3 * kMs, 2, 4).look("redundant_collectives"));  // each batch updates
+    CHECK(!run_of(3 * kMs, 1, 5).look("redundant_collectives"));
+}
+
 TEST_CASE("redundant collectives are worth it by what is too much", "[rule][rule_collectives]") {
     CHECK(is_ramped("redundant_collectives", [](double share) {
         RunRows run = two_ranks(of_step(2 * share));

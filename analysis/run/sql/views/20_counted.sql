@@ -15,6 +15,24 @@ SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.left_out, s.why,
 FROM step s
 WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or not all of it';
 
+-- Batches of a step, each of which has a forward and, behind it, collectives of its own, and all of which one
+-- update follows: gradients are reduced for each, where they could be added up first. A collective beside a
+-- forward is not of gradients. By 32 steps of one rank, which agree; no row: not so, or not told.
+CREATE VIEW v_reduced_batches AS
+WITH some AS (
+  SELECT rank_id, step FROM v_counted_step
+  WHERE rank_id = (SELECT min(rank_id) FROM v_counted_step) ORDER BY step LIMIT 32),
+batches AS (
+  SELECT s.step, sum(p.name = 'forward') AS forwards, sum(p.name = 'communication') AS reductions,
+    sum(p.name = 'optimizer') AS updates,
+    sum(p.name = 'forward' AND EXISTS (SELECT 1 FROM phase c
+      WHERE c.rank_id = p.rank_id AND c.step = p.step AND c.name = 'communication'
+        AND c.begin_ns < p.begin_ns + p.dur_ns AND c.begin_ns + c.dur_ns > p.begin_ns)) AS beside
+  FROM some s JOIN phase p ON p.rank_id = s.rank_id AND p.step = s.step GROUP BY s.step)
+SELECT min(forwards) AS batches FROM batches
+HAVING min(forwards) = max(forwards) AND min(forwards) > 1 AND count(*) = (SELECT count(*) FROM some)
+  AND min(reductions = forwards AND updates = 1 AND beside = 0);
+
 -- GPUs of processes without steps that did next to nothing on any GPU, where other processes have steps: they
 -- are no part of one, and in no mean of steps.
 CREATE VIEW v_gpu_beside_steps AS
