@@ -119,6 +119,25 @@ bool go_to_common_step(const Gpus& gpus) {
     return true;
 }
 
+double period_ns(const TraceFacts& facts) {
+    const auto steps = static_cast<double>(facts.steps.size());
+    return facts.steps.empty()
+               ? 0
+               : static_cast<double>(facts.steps.back().end_ns - facts.steps.front().begin_ns) / steps;
+}
+
+// Processes that go on together take as long for a step. Where they do not (one fills a model's cache,
+// another one decodes), steps of one number are other times and other work.
+bool keep_step(const Gpus& gpus) {
+    constexpr double kApart = 1.5;
+    double shortest_ns = period_ns(gpus.front()->facts()), longest_ns = shortest_ns;
+    for (const auto& gpu : gpus) {
+        shortest_ns = std::min(shortest_ns, period_ns(gpu->facts()));
+        longest_ns = std::max(longest_ns, period_ns(gpu->facts()));
+    }
+    return longest_ns < kApart * shortest_ns;
+}
+
 struct Starts {
     Stagger stagger;
     int64_t idle_ns;
@@ -245,6 +264,7 @@ void write_across(const CollectiveRun& all, RunDb& run) {
     if (gpus.size() < 2) return;
     const bool one_process = is_one_process(gpus);
     if (!one_process && gpus.front()->facts().are_slices) return write_slices(gpus, all.clocks, run);
+    if (!keep_step(gpus)) return;
     const auto every = static_cast<int64_t>(gpus.front()->facts().steps.size()) / kMostUnions + 1;
     int64_t left = kMostUnions, from_step = INT64_MIN;
     for (; go_to_common_step(gpus); gpus.front()->next()) {

@@ -87,6 +87,22 @@ TEST_CASE("steps of ranks are put beside each other by their collectives", "[run
     CHECK(ranks.ask("SELECT step, stagger_ns FROM across ORDER BY step") == "1 10 | 2 10");
 }
 
+// One works prompts through, 1000 each, the other one decodes in steps of 200: nothing is a step of both.
+TEST_CASE("processes whose steps are not the same ones are not compared by them", "[run_across]") {
+    const auto rows_of = [](int64_t length_ns) {
+        Ranks ranks(2);
+        ranks[0].steps(2, 0, 1000);
+        ranks[1].steps(2, 0, length_ns);
+        for (int64_t rank = 0; rank < 2; ++rank)
+            for (int64_t step = 0; step < 2; ++step)
+                add_step(ranks.run(), rank, step, {rank == 0 ? 1000 : length_ns, 0, 100, 150});
+        ranks.write();
+        return ranks.ask("SELECT count(*) FROM across");
+    };
+    CHECK(rows_of(200) == "0");
+    CHECK(rows_of(900) == "2");
+}
+
 // GPU 10 computes 130, the others 100, and runs a kernel that they do not.
 TEST_CASE("the first GPU does more than the others", "[run_across]") {
     const auto made = [](bool has_own_kernel) {
