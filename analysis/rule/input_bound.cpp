@@ -82,30 +82,51 @@ bool mostly_waits(const std::vector<InputStage>& stages) {
     });
 }
 
-std::optional<Finding> look(const Situation& run) {
-    const double cpu_ns = run.what_if().idle_ns({"input_cpu"});
-    const double wait_ns =
-        std::max(0.0, run.what_if().idle_ns({"input_wait"}) - contended_ns(run, kInputCauses));
-    const double told_ns = run.what_if().idle_ns({"input_loading"});  // of which it is not known
-    if (cpu_ns + wait_ns + told_ns <= 0) return {};
+// Of what does not train, nothing tells a loader from requests that have not come.
+bool may_serve(const Situation& run) { return !run.number("SELECT 1 FROM program WHERE kind = 'training'"); }
+
+struct InputIdle {
+    double cpu_ns, wait_ns;
+    double told_ns;  // of which it is not known
+    double sum_ns() const { return cpu_ns + wait_ns + told_ns; }
+    bool is_mostly_told() const { return told_ns > cpu_ns + wait_ns; }
+};
+
+InputIdle input_idle(const Situation& run) {
+    const auto idle_ns = [&](const char* cause) { return run.what_if().idle_ns({cause}); };
+    return {idle_ns("input_cpu"), std::max(0.0, idle_ns("input_wait") - contended_ns(run, kInputCauses)),
+            idle_ns("input_loading")};
+}
+
+void say_loading(const Situation& run, const InputIdle& idle, Finding& found) {
     const std::vector<InputStage> stages = run.input_stages();
-    const bool waits = mostly_waits(stages), loads_itself = cpu_ns >= wait_ns && !waits;
-    Finding found;
-    found.title = "the GPU waits " + duration_text(cpu_ns + wait_ns + told_ns) + " of a " + run.per() +
-                  (told_ns > cpu_ns + wait_ns && !waits ? " while the launching thread loads or makes a batch"
+    const bool waits = mostly_waits(stages), loads_itself = idle.cpu_ns >= idle.wait_ns && !waits;
+    found.title = "the GPU waits " + duration_text(idle.sum_ns()) + " of a " + run.per() +
+                  (idle.is_mostly_told() && !waits ? " while the launching thread loads or makes a batch"
                    : loads_itself ? " while the launching thread itself loads the batch on its CPU"
                                   : " while the launching thread waits for a batch from its loaders");
-    if (const std::string told = text_of(stages); !told.empty()) found.title += " (" + told + ")";
     found.try_it = run.advice({loads_itself ? "input_bound.loads_itself" : "input_bound"});
+    if (!loads_itself && idle.wait_ns > idle.told_ns && may_serve(run)) {
+        found.title += ", or for requests";
+        found.try_it += " " + run.advice({"input_bound.requests"});
+    }
+    if (const std::string told = text_of(stages); !told.empty()) found.title += " (" + told + ")";
     if (const char* const of_stage = advice_for_stage(stages))
         found.try_it = run.advice({of_stage}) + " " + found.try_it;
+}
+
+std::optional<Finding> look(const Situation& run) {
+    const InputIdle idle = input_idle(run);
+    if (idle.sum_ns() <= 0) return {};
+    Finding found;
     const Exchange exchange = exchange_of(run);
-    if (cpu_ns + wait_ns > told_ns) {
-        if (exchange.is_large())
-            say_exchange(run, exchange, cpu_ns + wait_ns, found);
-        else if (exchange.is_often())
-            say_turns(run, exchange, cpu_ns + wait_ns, !loads_itself, found);
-    }
+    const double untold_ns = idle.cpu_ns + idle.wait_ns;
+    if (!idle.is_mostly_told() && exchange.is_large())
+        say_exchange(run, exchange, untold_ns, found);
+    else if (!idle.is_mostly_told() && exchange.is_often())
+        say_turns(run, exchange, untold_ns, idle.wait_ns > idle.cpu_ns, found);
+    else
+        say_loading(run, idle, found);
     // A step that takes much longer for it than is usual does something else (step_gap).
     found.gain =
         run.what_if().shorter([&](const GpuInStep& gpu) { return without_idle(gpu, run.input_ns(gpu)); });

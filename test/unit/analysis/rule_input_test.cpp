@@ -23,6 +23,15 @@ TEST_CASE("what the GPU waits for is the gain, and only that rule's", "[rule][ru
           std::string::npos);
 }
 
+TEST_CASE("what does not train may wait for requests", "[rule][rule_input]") {
+    RunRows run = idle_run("input_wait", 3 * kMs);
+    CHECK(run.look("input_bound")->title.find("from its loaders, or for requests") != std::string::npos);
+    CHECK(run.look("input_bound")->try_it.find("no fault of the program") != std::string::npos);
+    run.add("program", {{"rank_id", 0}, {"kind", "training"}});
+    CHECK(run.look("input_bound")->title.find("requests") == std::string::npos);
+    CHECK(idle_run("input_cpu", 3 * kMs).look("input_bound")->title.find("requests") == std::string::npos);
+}
+
 //  19 steps load for 100 us, one for 40 ms
 TEST_CASE("a step that loads for very long does something else", "[rule][rule_input]") {
     RunRows run = but_for_one("input_cpu", "input_cpu");
