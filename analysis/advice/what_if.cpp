@@ -77,8 +77,10 @@ Gain without_idle(const GpuInStep& gpu, double ns) {
     return {std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
 }
 
-// Where some steps were timed on all ranks that were timed at all, only these: a step is as long as its
-// slowest rank.
+// Where some steps were timed on all ranks that were timed at all, only these. A step is as long as that of
+// the slowest rank in the mean, and as what the busiest rank of each has to do: what one rank does behind a
+// collective is in a step of its own, and what the others wait for it is in their next one, so the longest of
+// each step would have it twice.
 WhatIf::WhatIf(const CountedSteps& basis) {
     std::string word;
     for (const GpuTotal& total : basis.totals())
@@ -93,15 +95,20 @@ WhatIf::WhatIf(const CountedSteps& basis) {
     size_t most = 0;
     for (size_t from = 0, end; from < all.size(); from = end)
         most = std::max(most, (end = end_of(from)) - from);
+    std::map<int64_t, double> by_rank_ns;
     double sum_ns = 0;
     for (size_t from = 0, end; from < all.size(); from = end) {
         if ((end = end_of(from)) - from < most) continue;
-        int64_t longest_ns = 0;
-        for (size_t i = from; i < end; ++i) longest_ns = std::max(longest_ns, all[i]->window_ns);
-        sum_ns += static_cast<double>(longest_ns);
-        for (size_t i = from; i < end; ++i) gpus_.push_back(all[i]);
+        double longest_own_ns = 0;
+        for (size_t i = from; i < end; ++i) {
+            gpus_.push_back(all[i]);
+            by_rank_ns[all[i]->rank_id] += static_cast<double>(all[i]->window_ns);
+            longest_own_ns = std::max(longest_own_ns, all[i]->own_ns());
+        }
+        sum_ns += longest_own_ns;
         step_ends_.push_back(gpus_.size());
     }
+    for (const auto& [rank, ns] : by_rank_ns) sum_ns = std::max(sum_ns, ns);
     if (sum_ns <= 0) {
         gpus_.clear();
         step_ends_.clear();

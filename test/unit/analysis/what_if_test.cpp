@@ -144,6 +144,21 @@ TEST_CASE("where no step was timed as a whole a gain is of a mean one", "[what_i
     CHECK(Situation(run.raw()).per() == "step");
 }
 
+//  rank 0   |10|10 and 20 alone     |10|         a step of 20 in the mean of each
+//  rank 1   |10|10|10 and 20 waiting   |
+TEST_CASE("what a rank does and what the others wait for it then are one time", "[what_if]") {
+    RunRows run;
+    run.rank(0).rank(1);
+    for (int64_t step = 0; step < 2; ++step) {
+        run.step(0, step, {.ran = {{kCompute, step == 0 ? 30 * kMs : 10 * kMs}}});
+        run.step(1, step, {.ran = {{kCompute, 10 * kMs}, {kWaiting, step == 0 ? 0 : 20 * kMs}}});
+    }
+    const CountedSteps basis(run.raw());
+    const WhatIf what_if(basis);
+    CHECK(what_if.step_ns() == Approx(20e6));
+    CHECK(what_if.shorter({{0, {20e6, 20e6}}}).high_ns == Approx(10e6));
+}
+
 TEST_CASE("where there are no steps a gain is of a second", "[what_if]") {
     RunRows run;
     run.rank(0, "none");
