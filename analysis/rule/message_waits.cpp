@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace gpushim::analysis::rule_message_waits {
 namespace {
 
 constexpr double kMostly = 0.5;       // of the ranks' waits
-constexpr double kUneven = 1.1;       // times the mean of the others
+constexpr double kUneven = 1.05;      // times the mean of all
 constexpr double kFewerWaits = 0.75;  // of what fills and empties, with four times as many micro-batches
 constexpr double kHalfMoved = 0.5;    // of the excess: layers and tables move as a whole
 
@@ -52,41 +53,61 @@ std::vector<Exchanger> exchangers_of(const Situation& run) {
 }
 
 struct Work {
-    const Exchanger* busiest;
-    double mean_ns, others_ns;  // of computing: all, and all but the busiest
-    double least_wait_ns;
-    double excess_ns() const { return busiest->compute_ns - mean_ns; }
+    std::vector<const Exchanger*> more,
+        others;  // that compute more than the mean of all, by kUneven; the rest
+    double mean_ns = 0, least_wait_ns = std::numeric_limits<double>::infinity();
+
+    static double mean_of(const std::vector<const Exchanger*>& some) {
+        double sum_ns = 0;
+        for (const Exchanger* one : some) sum_ns += one->compute_ns;
+        return sum_ns / static_cast<double>(some.size());
+    }
+    double most_ns() const {
+        double most_ns = 0;
+        for (const Exchanger* one : more) most_ns = std::max(most_ns, one->compute_ns);
+        return most_ns;
+    }
     bool is_uneven() const {
-        return busiest->compute_ns >= kUneven * others_ns && excess_ns() >= kFewerWaits * least_wait_ns;
+        return !more.empty() && !others.empty() && most_ns() - mean_ns >= kFewerWaits * least_wait_ns;
     }
 };
 
 Work work_of(const std::vector<Exchanger>& all) {
-    Work work = {&all.front(), 0, 0, std::numeric_limits<double>::infinity()};
-    double sum_ns = 0;
+    Work work;
     for (const Exchanger& one : all) {
-        if (one.compute_ns > work.busiest->compute_ns) work.busiest = &one;
-        sum_ns += one.compute_ns;
+        work.mean_ns += one.compute_ns / static_cast<double>(all.size());
         work.least_wait_ns = std::min(work.least_wait_ns, one.wait_ns);
     }
-    work.mean_ns = sum_ns / static_cast<double>(all.size());
-    work.others_ns = (sum_ns - work.busiest->compute_ns) / static_cast<double>(all.size() - 1);
+    for (const Exchanger& one : all)
+        (one.compute_ns >= kUneven * work.mean_ns ? work.more : work.others).push_back(&one);
     return work;
 }
 
-constexpr Heading kUnevenHeading = {"uneven", "A rank with more work than those that wait for its messages",
-                                    "ranks wait for the messages of one that has more to do",
+// "rank 2", "rank 1 and rank 3", "rank 1 and 3 others"
+std::string names_of(const std::vector<const Exchanger*>& some) {
+    if (some.size() == 1) return some[0]->name;
+    return some[0]->name + " and " +
+           (some.size() == 2 ? some[1]->name : count_text(static_cast<int64_t>(some.size() - 1)) + " others");
+}
+
+constexpr Heading kUnevenHeading = {"uneven", "Ranks with more work than those that wait for their messages",
+                                    "ranks wait for the messages of some that have more to do",
                                     "as much work for each"};
 
 void say_uneven(const Situation& run, const Work& work, Finding& found) {
     found.heading = &kUnevenHeading;
-    found.title = work.busiest->name + " computes " + duration_text(work.busiest->compute_ns) +
-                  " of a step, and the others, which wait for its messages, " +
-                  duration_text(work.others_ns) + " on average";
-    found.lead = "ranks wait for the messages of " + work.busiest->name + ", which has more to do";
+    found.title = names_of(work.more) + (work.more.size() == 1 ? " computes " : " compute ") +
+                  duration_text(Work::mean_of(work.more)) +
+                  " of a step, and the others, which wait for messages, " +
+                  duration_text(Work::mean_of(work.others)) + " on average";
+    found.lead = "ranks wait for the messages of " + names_of(work.more) + ", with more to do";
     found.try_it = run.advice({"message_waits.uneven"});
-    const double most_ns = work.excess_ns();
-    found.gain = run.what_if().shorter({{work.busiest->gpu_id, {kHalfMoved * most_ns, most_ns}}});
+    std::map<int64_t, Gain> less;
+    for (const Exchanger* one : work.more) {
+        const double most_ns = one->compute_ns - work.mean_ns;
+        less[one->gpu_id] = {kHalfMoved * most_ns, most_ns};
+    }
+    found.gain = run.what_if().shorter(less);
     found.confidence = 0.7;
 }
 

@@ -1,13 +1,17 @@
-// One rank has more own work than the others, and they wait for it in every collective. Names the rank, and
-// what it is that takes it longer; what to do depends on that.
+// One rank has more own work than the others, and they wait for it in every collective, or for a while, or in
+// every n-th step. Names the rank, and what it is that takes it longer; what to do depends on that.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "../advice/rule.h"
+#include "../advice/some_steps.h"
 #include "../skew/saved.h"
 #include "../text/units.h"
 #include "timed_gpus.h"
@@ -143,10 +147,69 @@ double saved_in_timed_steps(const Situation& run, int64_t rank_id) {
     return run.what_if().shorter(all).high_ns;
 }
 
+// By how much the rank with the most own work in a step has more than the next one, by rank and step.
+using Excesses = std::map<int64_t, std::vector<std::pair<double, int64_t>>>;
+
+Excesses excesses_of(const Situation& run) {
+    std::map<int64_t, std::map<int64_t, double>> own_ns;  // by step and rank
+    for (const GpuInStep& gpu : run.basis().rows()) {
+        double& ns = own_ns[gpu.number][gpu.rank_id];
+        ns = std::max(ns, gpu.own_ns());
+    }
+    Excesses excesses;
+    for (const auto& [number, ranks] : own_ns) {
+        if (static_cast<int64_t>(ranks.size()) < run.ranks()) continue;
+        double most_ns = 0, next_ns = 0;
+        int64_t most = -1;
+        for (const auto& [rank, ns] : ranks) {
+            next_ns = std::max(next_ns, std::min(most_ns, ns));
+            if (ns > most_ns) most = rank;
+            most_ns = std::max(most_ns, ns);
+        }
+        for (const auto& [rank, ns] : ranks)
+            excesses[rank].emplace_back(rank == most ? most_ns - next_ns : 0, number);
+    }
+    return excesses;
+}
+
+// One rank alone evaluates, or writes a checkpoint, every n-th step: it is seldom the last, and costs the
+// others more than all else.
+std::optional<Finding> in_some_steps(const Situation& run) {
+    constexpr double kMostOfIt = 0.8, kNotAll = 0.5;  // of all excess; of it that goes, for work may stay
+    if (!run.has_steps() || run.ranks() < 2 || !run.number("SELECT 1 FROM skew WHERE steps > 0")) return {};
+    double all_ns = 0, most_ns = 0;
+    int64_t rank_id = -1;
+    SomeSteps where;
+    for (auto& [rank, steps] : excesses_of(run)) {
+        double sum_ns = 0;
+        for (const auto& [ns, number] : steps) sum_ns += ns;
+        all_ns += sum_ns;
+        if (sum_ns <= most_ns) continue;
+        most_ns = sum_ns;
+        rank_id = rank;
+        where = some_steps(std::move(steps));
+    }
+    if (most_ns < kMostOfIt * all_ns || all_ns <= 0 || !where.is_some()) return {};
+    Straggler straggler;
+    straggler.rank_id = rank_id;
+    Finding found;
+    found.lead = "the others wait for " + rank_text(run, straggler) + ", which does more in some steps";
+    found.title = rank_text(run, straggler) + " makes the others wait in some steps" + where.text() +
+                  ": it does what they do not, or its host pauses";
+    found.try_it = run.advice({"straggler.some_steps"});
+    const double high_ns = saved_in_timed_steps(run, rank_id);
+    found.gain = {kNotAll * high_ns, high_ns};
+    found.confidence = 0.7;
+    found.in_some_steps = true;
+    found.evidence = run.rows("skew", "SELECT rowid FROM skew ORDER BY lost_gpu_ns DESC LIMIT 1");
+    return found;
+}
+
 std::optional<Finding> look(const Situation& run) {
     auto straggler = of_whole_run(run);
     if (!straggler) straggler = of_a_while(run);
-    if (!straggler || !run.is_known()) return {};
+    if (!run.is_known()) return {};
+    if (!straggler) return in_some_steps(run);
     name_rank(run, *straggler);
     const Remedy& remedy = remedy_of(straggler->cause);
     const std::string words = words_of(run, *straggler, remedy);

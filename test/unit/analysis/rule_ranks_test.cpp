@@ -154,6 +154,33 @@ TEST_CASE("waits that no rank is to blame for name no straggler", "[rule][rule_r
     CHECK(run.look("straggler")->gain.high_ns == Approx(4e6));
 }
 
+//  rank 0   19 steps of 10 ms, one of 10 and 40 alone, for which rank 1 waits in the next one
+TEST_CASE("a rank that does more in some steps is named with them", "[rule][rule_ranks]") {
+    const auto run_of = [](int64_t more_ns, const char* collectives) {
+        RunRows run;
+        run.rank(0).rank(1);
+        if (*collectives != 0) run.add("skew", {{"comm", collectives}, {"steps", RunRows::kSteps}});
+        for (int64_t step = 0; step < RunRows::kSteps; ++step) {
+            const int64_t other_ns =
+                step % 2 == 0 ? 100 * kUs : 0;  // rank 1 has a little more in every second
+            run.step(0, step, {.ran = {{kCompute, 10 * kMs + (step == 8 ? more_ns : 0)}}});
+            run.step(1, step,
+                     {.ran = {{kCompute, 10 * kMs + other_ns}, {kWaiting, step == 9 ? more_ns : 0}}});
+        }
+        return run;
+    };
+    const auto found = run_of(40 * kMs, "c").look("straggler");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "rank 0 makes the others wait in some steps, most of it in 1 of 20 steps; the longest, 39.9 ms, in "
+          "step 8: it does what they do not, or its host pauses");
+    CHECK(found->in_some_steps);
+    CHECK(found->gain.high_ns == Approx(39.9e6 / 20));
+    CHECK(found->gain.low_ns == Approx(39.9e6 / 40));
+    CHECK(!run_of(40 * kMs, "").look("straggler"));    // they never meet
+    CHECK(!run_of(500 * kUs, "c").look("straggler"));  // what rank 1 has more is as much
+}
+
 TEST_CASE("a straggler is worth it by what it costs", "[rule][rule_ranks]") {
     CHECK(is_ramped("straggler", [](double share) { return late_rank(of_step(share)); }));
 }
@@ -239,11 +266,28 @@ TEST_CASE("of two that exchange messages one has more to do", "[rule][rule_ranks
     const auto found = exchanging(10 * kMs, 19 * kMs).look("message_waits");
     REQUIRE(found);
     CHECK(found->title ==
-          "rank 1 computes 19.0 ms of a step, and the others, which wait for its messages, "
+          "rank 1 computes 19.0 ms of a step, and the others, which wait for messages, "
           "10.0 ms on average");
     CHECK(found->gain.low_ns == Approx(2.25e6));  // half of what it has beyond their mean of 14.5
     CHECK(found->gain.high_ns == Approx(4.5e6));
     CHECK(!exchanging(10 * kMs, 19 * kMs, "allreduce").look("message_waits"));
+    // Two replicas of a pipeline: both of their second stages.
+    RunRows twice = exchanging(10 * kMs, 19 * kMs);
+    twice.rank(2).rank(3);
+    for (const int64_t rank : {2, 3}) {
+        const int64_t ns = rank == 2 ? 10 * kMs : 19 * kMs;
+        twice.steps(rank, {.ran = {{kCompute, ns}, {kWaiting, kStepNs - ns}}});
+        twice.add("collective_instance", {{"instance", 1},
+                                          {"rank_id", rank},
+                                          {"op", "send"},
+                                          {"step", 3},
+                                          {"gpu_id", rank},
+                                          {"wait_ns", kStepNs - ns}});
+    }
+    const auto both = twice.look("message_waits");
+    REQUIRE(both);
+    CHECK(both->title.find("rank 1 and rank 3 compute 19.0 ms of a step") == 0);
+    CHECK(both->gain.high_ns == Approx(4.5e6));
 }
 
 TEST_CASE("a pipeline in which all have as much to do fills and empties", "[rule][rule_ranks]") {
