@@ -133,6 +133,15 @@ Json json_of(const Check& check) {
         .json();
 }
 
+// "11,689,512 parameters"; where each batch reduces as much, "4 batches x 11,689,512 parameters".
+std::string implied_text(const Check& check) {
+    const int64_t batches = check.batches.value_or(1);
+    return (batches > 1 ? count_text(batches) + " batches x " : "") +
+           count_text(to_int64(*check.implied / static_cast<double>(batches))) + " parameters";
+}
+
+constexpr double kModel = 1000;  // parameters: fewer are no model's, but a loss or a time step
+
 // "46.8 MB/step = 1.00 x 11,689,512 parameters x 4 bytes, 2 calls".
 std::string volume_text(const Check& check) {
     std::string text = bytes_text(*check.bytes) + "/step";
@@ -142,13 +151,8 @@ std::string volume_text(const Check& check) {
     if (check.params && check.ratio)
         text += " = " + figure_text("%.2f", *check.ratio) + " x " + count_text(*check.params) +
                 " parameters" + bytes;
-    else if (check.implied && check.batches)
-        text += " = " + count_text(*check.batches) + " batches x " +
-                count_text(to_int64(*check.implied / static_cast<double>(*check.batches))) + " parameters" +
-                bytes + " (implied; --params checks it)";
-    else if (check.implied)
-        text += " = " + count_text(to_int64(*check.implied)) + " parameters" + bytes +
-                " (implied; --params checks it)";
+    else if (check.implied && *check.implied >= kModel)
+        text += " = " + implied_text(check) + bytes + " (implied; --params checks it)";
     if (check.calls)
         text += ", " + figure_text("%.3g", *check.calls) + (*check.calls == 1 ? " call" : " calls");
     if (check.sharded) text += ", sharded";
