@@ -8,6 +8,7 @@
 #include "facts.h"
 #include "gpu_figures.h"
 #include "section.h"
+#include "step_figures.h"
 
 namespace gpushim::analysis::section_gpus {
 
@@ -194,10 +195,11 @@ std::string per_step_text(const GpuFigures& figures, int64_t ns) {
     return duration_text(std::round(static_cast<double>(ns) / static_cast<double>(figures.steps)));
 }
 
-// "12.0 ms  60.0 %": of a step, and of all.
-std::string part_text(const GpuFigures& figures, int64_t ns) {
+// "12.0 ms  60.0 %": of a step, and of all. Steps of which most are much shorter than what they launch have
+// no such time each, if the few in which the host waits are not as frequent among those that were timed.
+std::string part_text(const GpuFigures& figures, int64_t ns, bool has_lengths) {
     const std::string share = percent_text(figures.of_window(ns));
-    if (figures.basis != "steps") return share;
+    if (!has_lengths) return share;
     return per_step_text(figures, ns) + "  " + share;
 }
 
@@ -210,13 +212,22 @@ std::string run_text(const Gpu& gpu) {
     return gpu.low.value_or(0) > 0 ? percent_text(*gpu.low) + " to " + most : "at most " + most;
 }
 
-std::vector<std::string> row_of(const GpuFigures& figures, const Gpu& gpu) {
+bool has_lengths(const GpuFigures& figures, const ShownSteps& steps) {
+    constexpr double kApart = 0.25;
+    if (figures.basis != "steps" || steps.ahead_work_ns) return false;
+    const auto mean_ns = static_cast<double>(steps.mean_ns.value_or(0));
+    const double timed_ns = static_cast<double>(figures.window_ns) / static_cast<double>(figures.steps);
+    return !steps.host_ahead || std::abs(timed_ns - mean_ns) <= kApart * mean_ns;
+}
+
+std::vector<std::string> row_of(const GpuFigures& figures, const Gpu& gpu, const ShownSteps& steps) {
     if (!figures.is_known()) return {figures.label.text, "-", "-", "-", run_text(gpu), gpu.level};
     const std::string idle = range_text(figures.idle());
+    const bool of_step = has_lengths(figures, steps);
     return {figures.label.text,
-            part_text(figures, figures.productive_ns),
-            figures.knows_waits() ? part_text(figures, figures.waiting_ns) : "not known",
-            (figures.basis == "steps" ? per_step_text(figures, figures.idle_ns) + "  " : "") + idle,
+            part_text(figures, figures.productive_ns, of_step),
+            figures.knows_waits() ? part_text(figures, figures.waiting_ns, of_step) : "not known",
+            (of_step ? per_step_text(figures, figures.idle_ns) + "  " : "") + idle,
             run_text(gpu),
             figures.basis == "steps" ? count_text(figures.steps) + (figures.steps == 1 ? " step" : " steps")
                                      : figures.basis};
@@ -278,7 +289,7 @@ void write(const ReportSource& source, Report& report) {
     show_straggler(source, all);
     for (const GpuFigures& figures : all) {
         const Gpu& gpu = rows.at(figures.gpu_id);
-        table.push_back(row_of(figures, gpu));
+        table.push_back(row_of(figures, gpu, step_figures(source)));
         if (!figures.is_known() && why.empty())
             why =
                 (gpu.is_unused ? "  " : "  not known for ") + figures.label.text + ": " + why_of(gpu, source);

@@ -33,7 +33,11 @@ void read_lengths(const ReportSource& source, ShownSteps& steps) {
         " max(number) AS last FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2"
         " GROUP BY rank_id)");
     // Of a few steps the mean may be of none in which the host waits.
-    steps.host_ahead = !source.is_part_of_run() && source.run.prepare("SELECT 1 FROM v_host_ahead").step();
+    Query ahead = source.run.prepare(
+        "SELECT CAST(max(work_ns) AS INTEGER), max(work_ns) > 1.05 * max(mean_ns) FROM v_host_ahead"
+        " HAVING count(*) > 0");
+    steps.host_ahead = !source.is_part_of_run() && ahead.step();
+    if (steps.host_ahead && ahead.number(1) != 0) steps.ahead_work_ns = ahead.maybe(0);
     if (counts.step()) {
         steps.count = counts.number(0);
         steps.first = counts.maybe(1);

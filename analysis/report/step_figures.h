@@ -15,6 +15,9 @@ struct ShownSteps {
     std::optional<int64_t> no_update_count, no_update_ns;  // stretches between them that train nothing
     std::optional<int64_t> undisturbed_ns;                 // the median of timed ones, without our events
     bool host_ahead = false;  // of some rank: most steps are shorter than what they launch (v_host_ahead)
+    // … where it is more than the mean: what a step launches takes a GPU, which worked on behind the last
+    // one.
+    std::optional<int64_t> ahead_work_ns;
     std::optional<double> samples, confidence;  // samples of a step, all ranks
     std::string source = "none", anchor, why;
     // From the first step's begin to the last one's end, and what is before it; of the rank of which that is

@@ -66,7 +66,13 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
         report.paragraph(
             "           the host is ahead of the GPU: what most steps launch runs in those in which the host "
             "waits,"
-            " so only the mean is how long a step takes",
+            " so only the mean is how long a step takes" +
+                (steps.ahead_work_ns
+                     ? "; it is too short here, for GPUs worked on behind the last one: kernels of a step "
+                       "take "
+                       "them " +
+                           duration_text(static_cast<double>(*steps.ahead_work_ns)) + " together"
+                     : std::string()),
             kIndent);
     if (steps.why.starts_with(kByReads)) report.paragraph("           " + steps.why, kIndent);
     constexpr double kSmallPart = 0.5;

@@ -221,7 +221,7 @@ void write_step(const ShownSteps& steps, const ServingFigures& serving,
         text += pace_text(serving, steps);
     } else if (steps.median_ns) {
         const std::string mean = duration_text(static_cast<double>(*steps.mean_ns));
-        text += steps.host_ahead ? mean + " on average"
+        text += steps.host_ahead ? mean + " on average" + (steps.ahead_work_ns ? ", or more" : "")
                                  : duration_text(static_cast<double>(*steps.median_ns)) +
                                        (steps.is_uneven() ? " (mean " + mean + ")" : "");
         if (!hung) text += " · " + steps.rates_text("/s", " · ");

@@ -26,11 +26,11 @@ class HostAhead(cli.Case):
             cls.record(cls.runs / name, every, slow)
 
     @staticmethod
-    def record(folder, every, slow):
+    def record(folder, every, slow, steps=STEPS):
         case = folder / "case"
         case.mkdir(parents=True)
         (case / "case.py").write_text(CASE.format(every=every), encoding="utf-8")
-        loop = (sys.executable, "-B", LOOP, case, STEPS)
+        loop = (sys.executable, "-B", LOOP, case, steps)
         done = box.run([cli.GPUSHIM, "run", "-o", folder / "traces" / "%r.%p.db", "--", *loop],
                        {"GPUSIM_CLOCK": "stepped", "GPUSIM_SLOW": f"0:{slow}", "GPUSHIM_BUDGET": "100%"})
         if done.returncode != 0:
@@ -50,6 +50,14 @@ class HostAhead(cli.Case):
         page = self.folder / "run.html"
         self.report("ahead", "--html", page)
         self.assertIn("Step, mean", page.read_text(encoding="utf-8"))
+
+    def test_what_runs_behind_the_last_step_is_told(self):
+        self.record(self.runs / "behind", 50, 1, 120)  # of the last 20 steps nothing has run when they end
+        text = " ".join(self.report("behind").split())
+        self.assertRegex(text, r"STEP 2\.\d+ ms on average, or more ·")
+        self.assertIn("GPUs worked on behind the last one: kernels of a step take them 3.00 ms", text)
+        self.assertRegex(text, r"process \d+ 99\.\d % 0\.0 %")  # no time of a step that none takes
+        self.assertNotIn("or more", self.report("ahead"))
 
     def test_one_that_waits_in_every_step_is_not_ahead(self):
         steps = json.loads(self.report("waits", "--json"))["steps"]
