@@ -7,6 +7,7 @@
 #include "../../trace/event_tables.h"
 #include "../../trace/plausible.h"
 #include "../../trace/timeline.h"
+#include "late_reads.h"
 #include "latency_survey.h"
 #include "make_facts.h"
 #include "profile_steps.h"
@@ -266,6 +267,7 @@ void find_steps(TraceFacts& facts) {
     facts.are_slices = facts.steps.empty();
     if (facts.served.program == Program::serving && !facts.are_slices)
         facts.iterations = look_into(tokens_of(facts), launched_in(facts));
+    follow_late_reads(facts);
     if (facts.are_slices) facts.steps = slices_of(span_of(*facts.trace));
     facts.only_within = what_counts_of_windows(facts);
 }
