@@ -20,13 +20,14 @@ void HostSpans::add(const HostSpan& span) {
     }
     go_to(span.start_ns);
     if (span.inside == HostInside::framework) begin_operator();
-    open_until(span.inside) = std::max(open_until(span.inside), span.end_ns);
     if (const LoadingStage stage = stage_begun(span); stage != LoadingStage::untold)
         stages_.push_back({span.end_ns, stage});
+    open_until(span.inside) = std::max(open_until(span.inside), span.end_ns);
 }
 
 LoadingStage HostSpans::stage_begun(const HostSpan& span) {
     end_stages(span.start_ns);
+    if (span.inside == HostInside::input && open_until(HostInside::input) <= span.start_ns) stages_.clear();
     const bool works_on_samples = span.inside == HostInside::framework && stages_.empty() &&
                                   open_until(HostInside::input) > span.start_ns;
     return works_on_samples && span.stage == LoadingStage::untold ? LoadingStage::transforms : span.stage;

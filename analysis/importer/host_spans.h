@@ -6,13 +6,15 @@
 //   python    |════════════════════════════════|
 //   given     |p|iiiiiiiii|pppp|ffff|pp|ff|pppp|
 //
-// Of input, which stage of loading it is: of spans whose names tell the one that began last. Operators of the
-// loader that tell none, and in which nothing around them does, transform samples.
+// Of input, which stage of loading it is: of spans in it whose names tell the one that began last; what is
+// around it holds the whole program. Operators of the loader that tell none, and in which nothing around them
+// does, transform samples.
 //
-//   input     |════════════════════|
-//   stages      |── reads ──|  |ff|
-//                 |dec.|
-//   given     |.|r|dddd|rrrr|..|tt|
+//   stages   |────────────── reads ─────────|
+//   input      |════════════════════|
+//   stages       |── reads ──|  |ff|
+//                  |dec.|
+//   given      |.|r|dddd|rrrr|..|tt|
 //
 // Memory is that of one span, and of those open in which a stage is told. One thread.
 #pragma once

@@ -56,7 +56,9 @@ void walk_on(Walked& here, const Code& code, int32_t line) {
         here.inside = line;
         here.inside_installed = code.is_installed;
     }
-    here.loads = here.loads || code.told == PythonDoes::loads;
+    const bool begins_to_load = code.told == PythonDoes::loads && !here.loads;
+    if (begins_to_load) here.stage = LoadingStage::untold;  // what calls a loader holds the whole program
+    here.loads = here.loads || begins_to_load;
     if (code.stage != LoadingStage::untold) here.stage = code.stage;
     if (code.told && code.told != PythonDoes::loads) {
         here.does = *code.told;

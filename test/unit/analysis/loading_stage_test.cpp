@@ -81,6 +81,12 @@ TEST_CASE("names of functions tell at which stage of loading they are", "[loadin
     CHECK(stage_of_code(packages + "h5py/_hl/dataset.py", "Dataset.__getitem__") == Stage::reads);
     CHECK(stage_of_code("/me/data.py", "decode_jpeg") == Stage::decodes);
     CHECK(stage_of_code("/me/data.py", "main") == Stage::untold);
+    CHECK(stage_of_code("/me/data.py", "Images.apply_transforms") == Stage::transforms);
+    CHECK(stage_of_code("/me/data.py", "train_transformer") == Stage::untold);
+    for (const char* const folder : {"av", "ray", "json", "requests"})
+        CHECK(stage_of_code("/me/" + std::string(folder) + "/train.py", "get") == Stage::untold);
+    CHECK(stage_of_code("/usr/lib/python3.11/json/decoder.py", "JSONDecoder.raw_decode") == Stage::decodes);
+    CHECK(stage_of_code(packages + "requests/sessions.py", "Session.get") == Stage::reads);
     CHECK(stage_of_code(packages + "torch/utils/data/_utils/fetch.py", "fetch") == Stage::untold);
     CHECK(stage_of_operator("aten::stack") == Stage::collates);
     CHECK(stage_of_operator("aten::div") == Stage::untold);
@@ -101,13 +107,24 @@ TEST_CASE("profilers write names of frames in two ways, and both are known", "[l
     for (int i = 0; i < 2; ++i) CHECK(words.told("PIL/ImageFile.py(160): load").stage == Stage::decodes);
 }
 
-//  input          2|────────────────|18          22|──|24
-//  frames        1|─ reads ─|6  8|─── decodes ─────────|20
+//  input        1|─────────────────|18          22|──|24
+//  frames         2|─ reads ─|6  8|─── decodes ─────────|20
 //  in it                             10|─ copies ─|13
 TEST_CASE("of stages in each other the one that began last counts, and only in a loader", "[loading_stage]") {
-    CHECK(laid_out({frame(1, 6, Stage::reads), loader(2, 18), frame(8, 20, Stage::decodes),
+    CHECK(laid_out({loader(1, 18), frame(2, 6, Stage::reads), frame(8, 20, Stage::decodes),
                     frame(10, 13, Stage::copies), loader(22, 24)},
-                   25) == ".-rrrriiddcccddddd--..ii.");
+                   25) == ".irrrriiddcccddddd--..ii.");
+}
+
+//  frames       0|── reads, and trains ──────────────────|20
+//  input           2|───────────────────|10   12|───────|16
+//  in it              3|loader|5 7|op|8         13|dec.|14
+TEST_CASE("what is around a loader does not say its stage", "[loading_stage]") {
+    CHECK(laid_out({frame(0, 20, Stage::reads), loader(2, 10), loader(3, 5), op(7, 8), loader(12, 16),
+                    frame(13, 14, Stage::decodes)},
+                   20) == "--iiiiitii--idii----");
+    CHECK(laid_out({frame(0, 20, Stage::reads), loader(2, 10, Stage::decodes), loader(12, 16)}, 20) ==
+          "--dddddddd--iiii----");
 }
 
 //  input       0|──────────────────────────────|20

@@ -75,6 +75,10 @@ PythonDoes seen(std::initializer_list<std::pair<const char*, const char*>> stack
     return lines_of(stack).of_frame.at(static_cast<int64_t>(stack.size())).does;
 }
 
+LoadingStage stage_seen(std::initializer_list<std::pair<const char*, const char*>> stack) {
+    return lines_of(stack).of_frame.at(static_cast<int64_t>(stack.size())).stage;
+}
+
 // The line of the program's own code, and in what that was.
 std::string place_of(std::initializer_list<std::pair<const char*, const char*>> stack) {
     const PythonLines lines = lines_of(stack);
@@ -111,6 +115,17 @@ TEST_CASE("of a stack loading counts first, then what is innermost", "[python_li
     // All that the program's own callback calls is its callback, unless it says otherwise.
     CHECK(seen({{"/me/train.py", "on_step_end"}, {"/me/train.py", "evaluate"}}) == PythonDoes::calls_back);
     CHECK(seen({{"/me/data.py", "MyLoader.__next__"}, {"/me/train.py", "log"}}) == PythonDoes::loads);
+}
+
+TEST_CASE("what calls a loader does not say in which stage it is", "[python_lines]") {
+    const char* const kData = "/me/data.py";
+    const std::pair<const char*, const char*> trains = {"/me/train.py", "read_and_train"},
+                                              loads = {kData, "MyLoader.__next__"};
+    CHECK(stage_seen({trains}) == LoadingStage::reads);
+    CHECK(stage_seen({trains, loads}) == LoadingStage::untold);
+    CHECK(stage_seen({trains, loads, {kData, "decode"}, {kData, "resize"}}) == LoadingStage::decodes);
+    // A loader in a loader works for it.
+    CHECK(stage_seen({loads, {kData, "decode"}, {kData, "OtherLoader.__next__"}}) == LoadingStage::decodes);
 }
 
 }  // namespace python_lines_test
