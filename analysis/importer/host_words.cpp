@@ -60,6 +60,17 @@ std::optional<Frame> frame_of(std::string_view name) {
     return Frame{name.substr(skipped, file_end - skipped), name.substr(begin + (is_short ? 1 : 3))};
 }
 
+// What is written in C has no file: "<built-in function imdecode>", "<method 'decode' of 'ImagingDecoder'
+// objects>", "<built-in method read of _io.BufferedReader object at 0x7f10>". Empty: it is none of these.
+std::string_view built_in(std::string_view name) {
+    for (const std::string_view begin : {"<built-in function ", "<built-in method ", "<method '"}) {
+        if (!name.starts_with(begin)) continue;
+        const std::string_view rest = name.substr(begin.size());
+        return rest.substr(0, rest.find_first_of(" '>"));
+    }
+    return {};
+}
+
 std::optional<HostInside> inside_of(PythonDoes does) {
     if (does == PythonDoes::loads) return HostInside::input;
     if (does == PythonDoes::optimizes) return HostInside::optimizer;
@@ -76,7 +87,10 @@ HostTold told_by(std::string_view name) {
             break;
         }
     const auto frame = frame_of(name);
-    told.stage = frame ? stage_of_code(frame->file, frame->function) : stage_of_operator(name);
+    const std::string_view in_c = built_in(name);
+    told.stage = frame          ? stage_of_code(frame->file, frame->function)
+                 : in_c.empty() ? stage_of_operator(name)
+                                : stage_of_code("", in_c);
     if (told.inside || !frame) return told;
     if (const auto does = told_by(frame->file, frame->function)) told.inside = inside_of(*does);
     return told;

@@ -103,6 +103,11 @@ TEST_CASE("profilers write names of frames in two ways, and both are known", "[l
     const HostTold loads = told_by("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__");
     CHECK((loads.inside == HostInside::input && loads.stage == Stage::waits));
     CHECK(told_by("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__").stage == Stage::untold);
+    CHECK(told_by("<built-in function imdecode>").stage == Stage::decodes);
+    CHECK(told_by("<method 'decode' of 'ImagingDecoder' objects>").stage == Stage::decodes);
+    const HostTold read = told_by("<built-in method read of _io.BufferedReader object at 0x7f10>");
+    CHECK((!read.inside && read.stage == Stage::reads));
+    CHECK(told_by("<built-in method log of type object at 0x7f10>").stage == Stage::untold);
     HostWords words;
     for (int i = 0; i < 2; ++i) CHECK(words.told("PIL/ImageFile.py(160): load").stage == Stage::decodes);
 }
