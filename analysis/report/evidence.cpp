@@ -96,6 +96,18 @@ void doubt_files(const ReportSource& source, Wrongs& wrongs) {
         wrongs.push_back(
             {Grade::poor, counted_text(static_cast<int64_t>(source.traces->refused.size()), "file", "files") +
                               " not read (MISSING, below)"});
+    if (const auto partly = source.number("partly_read"); partly.value_or(0) > 0)
+        wrongs.push_back({Grade::poor, "not all of " + counted_text(*partly, "file", "files") +
+                                           " could be read: what may be missing looks idle"});
+}
+
+// A clock that jumped, or two that disagree.
+void doubt_clocks(const ReportSource& source, Wrongs& wrongs) {
+    Query odd = source.run.prepare("SELECT sum(early), (SELECT sum(produced) FROM rank) FROM odd_operation");
+    if (!odd.step() || odd.maybe(0).value_or(0) <= 0) return;
+    wrongs.push_back({odd.real(0) > kManyLost * std::max(odd.real(1), 1.0) ? Grade::poor : Grade::fair,
+                      counted_text(odd.number(0), "operation", "operations") +
+                          " began before they were asked for: a clock jumped, or clocks disagree"});
 }
 
 void doubt_steps(const ReportSource& source, Wrongs& wrongs) {
@@ -220,6 +232,7 @@ TrustGrade evidence_of(const ReportSource& source) {
     Wrongs wrongs;
     doubt_figures(source, wrongs);
     doubt_files(source, wrongs);
+    doubt_clocks(source, wrongs);
     doubt_times(source, trust, wrongs);
     doubt_sample(source, wrongs);
     doubt_idle(source, wrongs);

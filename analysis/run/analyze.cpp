@@ -100,19 +100,20 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     };
     std::optional<int64_t> expected, started_ns, samples = options.samples_per_step;
     std::optional<int64_t> unknown_abi = 0, not_ended = 0;
-    int64_t placeless = 0;
+    int64_t placeless = 0, partly_read = 0;
     std::set<std::string> sources;
     for (const Trace& trace : inputs.traces) {
         expected = std::max(expected, trace.world_size);
         const bool is_told = trace.started_real_ns > 0;
         if (is_told && (!started_ns || trace.started_real_ns < *started_ns))
             started_ns = trace.started_real_ns;
-        Query meta =
-            trace.base.prepare("SELECT key, value FROM meta WHERE key IN ('source', 'samples_per_step')");
+        Query meta = trace.base.prepare(
+            "SELECT key, value FROM meta WHERE key IN ('source', 'samples_per_step', 'end_note')");
         std::string source = "gpushim";
         while (meta.step()) {
             if (meta.text(0) == "samples_per_step" && !samples) samples = meta.maybe(1);
             if (meta.text(0) == "source") source = meta.text(1);
+            partly_read += meta.text(0) == "end_note";
         }
         sources.insert(source);
         const std::optional<int64_t> unseen = unknown_abi_of(trace.base);
@@ -130,6 +131,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     fact("unknown_abi", maybe(unknown_abi));
     fact("not_ended", maybe(not_ended));
     fact("placeless_operations", placeless);
+    fact("partly_read", partly_read);
     fact("started_real_ns", maybe(started_ns));
     fact("sources", source);
     if (const auto frameworks = frameworks_of(inputs)) fact("frameworks", *frameworks);

@@ -51,6 +51,7 @@ class Held {
     fail(where, sqlite3_errmsg(base), is_ours ? kIncomplete : kUsage);
 }
 
+constexpr std::string_view kGzip = "\x1f\x8b";
 constexpr size_t kReadVersion = 19;  // place in the header: 2 says that changes come by a -wal
 struct Header {
     char bytes[kReadVersion + 1];
@@ -61,14 +62,16 @@ Header require_database_file(const fs::path& path) {
     const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (file < 0) fail(path.string(), strerror(errno));
     struct stat status;
-    Header start;
+    Header start = {};
     const bool is_file = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
     const bool is_base = is_file && pread(file, &start, sizeof start, 0) == sizeof start &&
                          std::string_view(start.bytes, kMagic.size()) == kMagic;
     close(file);
     if (!is_file) fail(path.string(), "not a regular file");
     if (status.st_size == 0) fail(path.string(), "empty");
-    if (!is_base) fail(path.string(), "not a SQLite database");
+    const bool is_packed = std::string_view(start.bytes, kGzip.size()) == kGzip;
+    if (!is_base)
+        fail(path.string(), is_packed ? "packed by gzip: gunzip it first" : "not a SQLite database");
     return start;
 }
 

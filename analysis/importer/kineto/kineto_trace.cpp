@@ -168,6 +168,7 @@ uint64_t of_any(const KinetoSummary& summary, std::initializer_list<KinetoKind> 
 std::string without_gpu(const KinetoSummary& summary) {
     constexpr size_t kMost = 3;
     if (of_any(summary, {KinetoKind::kernel, KinetoKind::copy, KinetoKind::set}) > 0) return {};
+    if (summary.end == KinetoEnd::broken_off) return "no work of a GPU up to there";
     std::string text;
     size_t named = 0;
     for (const auto& [category, events] : summary.unread)

@@ -372,6 +372,8 @@ ImportedFile NsysImport::finish() {
 }  // namespace
 
 ImportedFile import_nsys(const std::string& file, const std::filesystem::path& place, bool numbers_count) {
+    if (file.ends_with(".nsys-rep") || file.ends_with(".qdrep"))
+        throw Failure(file + ": not exported yet: nsys export --type sqlite FILE");
     return NsysImport(file, place, numbers_count).run();
 }
 

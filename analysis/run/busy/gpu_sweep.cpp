@@ -54,7 +54,7 @@ void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Depen
                    bool is_later_node) {
     const DeviceTimes& times = call.times;
     // Clocks that disagree may say that it began before it was asked for. What is settled stays as it is.
-    early_ += times.start_ns < settled_ns_;
+    early_ += times.start_ns < settled_ns_ || times.start_high_ns < call.enter_ns;
     const int64_t start_ns = std::max(times.start_ns, settled_ns_);
     DeviceOp& op = order_.add(stream, start_ns);
     op.start_ns = start_ns;

@@ -61,7 +61,7 @@ class GpuSweep {
     ActivitySweep& activity() { return activity_; }
     const IdleSums& idle() const { return idle_; }
     std::vector<StepFigures>& figures() { return figures_; }
-    int64_t early() const { return early_; }  // began before they were asked for, as far as could be told
+    int64_t early() const { return early_; }  // began before they were asked for
 
   private:
     void put(const DeviceOp& op, std::span<const int64_t> threads);

@@ -359,6 +359,31 @@ class Kineto(importing.Import):
         self.imported(self.folder / "cut.json", expect=3)
         self.assertIn("cut.json: breaks off at byte", self.said)
         self.assertEqual(self.rows("SELECT count(*) FROM launch"), [(4,)])
+        self.assertNotIn("no work of a GPU", self.said)
+        verdict = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)["verdict"]
+        self.assertEqual(verdict["trust"], "poor", verdict)
+        self.assertIn("not all of 1 file could be read: what may be missing looks idle", verdict["evidence"])
+        (self.folder / "cut.json").write_text(text[:text.index("gpu_memcpy")], encoding="ascii")
+        self.imported(self.folder / "cut.json", expect=3)
+        self.assertIn("; no work of a GPU up to there", self.said)
+
+    def test_a_clock_that_jumps_is_told(self):
+        hour, trusted = 3600 * 10**9, {}
+        for jump in (0, hour):
+            trace = kineto_made.Trace()
+            for number in range(1, 9):
+                at = hour + number * 1_000_000
+                trace.step(number, at, 900_000)
+                for i in range(5):
+                    trace.kernel("gemm", at + i * 100_000, at + i * 100_000 + 10_000 - jump * (number > 4),
+                                 50_000)
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            verdict = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)["verdict"]
+            trusted[jump] = (verdict["trust"], [what for what in verdict["evidence"]
+                                                if "began before they were asked for" in what])
+        self.assertEqual(trusted[0][1], [])
+        self.assertEqual(trusted[hour], ("poor", ["20 operations began before they were asked for: "
+                                                  "a clock jumped, or clocks disagree"]))
 
     def test_files_that_are_none_are_named_and_the_others_taken(self):
         (self.folder / "other.json").write_text("no JSON", encoding="ascii")

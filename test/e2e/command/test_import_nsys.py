@@ -1,4 +1,5 @@
 """gpushim import nsys: what an export of Nsight Systems says, and what an old one lacks."""
+import gzip
 import sqlite3
 
 import importing
@@ -248,3 +249,8 @@ class Nsys(importing.Import):
         sqlite3.connect(self.folder / "none.db").executescript("CREATE TABLE StringIds (id, value)")
         self.assertIn("nsys export", self.gpushim("import", "nsys", self.folder / "none.db", "-o",
                                                   self.folder / "run.db", expect=2).stderr)
+        for name, why in (("a.nsys-rep", "not exported yet: nsys export --type sqlite FILE"),
+                          ("a.sqlite.gz", "packed by gzip: gunzip it first")):
+            (self.folder / name).write_bytes(gzip.compress(b"SQLite" * 100))
+            self.assertIn(why, self.gpushim("import", "nsys", self.folder / name, "-o",
+                                            self.folder / "run.db", expect=2).stderr)

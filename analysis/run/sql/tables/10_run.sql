@@ -3,7 +3,8 @@
 -- and stand only in what is derived from sums and histograms.
 
 -- Facts and options: started_real_ns, traces, ranks_seen, ranks_expected, unknown_abi, run_key, tag,
--- not_ended (traces), placeless_operations (on no GPU that their trace knows), simulated, params,
+-- not_ended (traces), placeless_operations (on no GPU that their trace knows), partly_read (files of other
+-- tools that break off or are damaged), simulated, params,
 -- bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour,
 -- flops_per_sample, tokens_per_sample (with params: 6 x params x tokens_per_sample operations a sample),
 -- driver_version ("580.65.06, CUDA 13.0"), nccl_version, sources (own, kineto, nsys, xplane),

@@ -66,7 +66,7 @@ CREATE TABLE cpu_contention (
 CREATE TABLE odd_operation (
   gpu_id INTEGER PRIMARY KEY,
   invalid INTEGER,               -- end not after start: no time of theirs counts
-  early INTEGER                  -- began well before they were asked for: moved to then
+  early INTEGER                  -- began before they were asked for; where that is settled, moved to then
 );
 
 -- A row for each GPU of which those counted steps that were timed as a whole are few, and unlike the others:
