@@ -77,6 +77,8 @@ class NsysImport {
     void read_calls(std::string_view table);
     void read_waits();
     void read_allocations();
+    template <typename Complete>
+    void take_work(ImportedWork::What what, const NsysTable& rows, Complete complete);
     void read_kernels();
     void read_copies();
     void read_sets_and_graphs();
@@ -103,7 +105,8 @@ class NsysImport {
     Database base_;
     std::map<int64_t, std::filesystem::path> places_;  // by process
     std::map<int64_t, std::unique_ptr<TraceWriter>> writers_;
-    SpanOfThread calls_, operators_;  // of CUDA; of PyTorch
+    std::map<int64_t, uint64_t> damaged_;  // operations that could not be read, by process
+    SpanOfThread calls_, operators_;       // of CUDA; of PyTorch
 };
 
 // Of the long tables, each as often as it is read.
@@ -170,13 +173,30 @@ void NsysImport::read_waits() {
     "globalPid", "start", "end", "deviceId", "contextId", "streamId", "correlationId"
 constexpr int kOwnColumn = 7;
 
-ImportedWork work_of(ImportedWork::What what, const NsysTable& rows) {
-    return {.what = what,
-            .name = {},
-            .start_ns = rows.number(1),
-            .duration_ns = std::max<int64_t>(rows.number(2) - rows.number(1), 0),
-            .stream = {rows.maybe(3), rows.maybe(4), rows.maybe(5)},
-            .correlation = rows.maybe(6)};
+// None: no times, as in an export of other columns, or none that a recording can have.
+std::optional<ImportedWork> work_of(ImportedWork::What what, const NsysTable& rows) {
+    constexpr int64_t kMostNs = int64_t{1} << 61;  // 73 years
+    if (!rows.maybe(1) || !rows.maybe(2)) return {};
+    const int64_t start_ns = rows.number(1), end_ns = rows.number(2);
+    if (std::max(start_ns, end_ns) > kMostNs || std::min(start_ns, end_ns) < -kMostNs) return {};
+    return ImportedWork{.what = what,
+                        .name = {},
+                        .start_ns = start_ns,
+                        .duration_ns = std::max<int64_t>(end_ns - start_ns, 0),
+                        .stream = {rows.maybe(3), rows.maybe(4), rows.maybe(5)},
+                        .correlation = rows.maybe(6)};
+}
+
+// Where it can be read; `complete` adds what the table has of its own.
+template <typename Complete>
+void NsysImport::take_work(ImportedWork::What what, const NsysTable& rows, Complete complete) {
+    const int64_t process = process_of(rows.maybe(0));
+    TraceWriter* const to = writer(process);
+    if (to == nullptr) return;
+    std::optional<ImportedWork> work = work_of(what, rows);
+    if (!work) return void(++damaged_[process]);
+    complete(*work);
+    to->work(*work);
 }
 
 void NsysImport::read_allocations() {
@@ -195,46 +215,37 @@ void NsysImport::read_kernels() {
                    {GPUSHIM_OPERATION_COLUMNS, "#demangledName|mangledName|shortName", "gridX", "gridY",
                     "gridZ", "blockX", "blockY", "blockZ", "dynamicSharedMemory"});
     while (rows.step()) {
-        TraceWriter* to = writer(process_of(rows.maybe(0)));
-        if (to == nullptr) continue;
         const std::string name = rows.text(kOwnColumn);
-        ImportedWork work = work_of(ImportedWork::What::kernel, rows);
-        work.name = name.empty() ? "(name not recorded)" : std::string_view(name);
-        work.grid = rows.three(kOwnColumn + 1);
-        work.block = rows.three(kOwnColumn + 4);
-        work.shared_bytes = rows.maybe(kOwnColumn + 7);
-        to->work(work);
+        take_work(ImportedWork::What::kernel, rows, [&](ImportedWork& work) {
+            work.name = name.empty() ? "(name not recorded)" : std::string_view(name);
+            work.grid = rows.three(kOwnColumn + 1);
+            work.block = rows.three(kOwnColumn + 4);
+            work.shared_bytes = rows.maybe(kOwnColumn + 7);
+        });
     }
 }
 
 void NsysImport::read_copies() {
     NsysTable rows(base_, "CUPTI_ACTIVITY_KIND_MEMCPY",
                    {GPUSHIM_OPERATION_COLUMNS, "bytes", "copyKind", "srcKind", "dstKind", "migrationCause"});
-    while (rows.step()) {
-        TraceWriter* to = writer(process_of(rows.maybe(0)));
-        if (to == nullptr) continue;
-        ImportedWork work = work_of(ImportedWork::What::copy, rows);
-        work.bytes = rows.maybe(kOwnColumn);
-        work.direction = direction(rows.maybe(kOwnColumn + 1));
-        const bool migrates = is_migration(rows.maybe(kOwnColumn + 1));
-        work.source = migrates ? kManaged : memory(rows.maybe(kOwnColumn + 2));
-        const uint8_t moved_to = rows.maybe(kOwnColumn + 4) == kAskedFor ? kNotTold : kManaged;
-        work.target = migrates ? moved_to : memory(rows.maybe(kOwnColumn + 3));
-        to->work(work);
-    }
+    while (rows.step())
+        take_work(ImportedWork::What::copy, rows, [&](ImportedWork& work) {
+            work.bytes = rows.maybe(kOwnColumn);
+            work.direction = direction(rows.maybe(kOwnColumn + 1));
+            const bool migrates = is_migration(rows.maybe(kOwnColumn + 1));
+            work.source = migrates ? kManaged : memory(rows.maybe(kOwnColumn + 2));
+            const uint8_t moved_to = rows.maybe(kOwnColumn + 4) == kAskedFor ? kNotTold : kManaged;
+            work.target = migrates ? moved_to : memory(rows.maybe(kOwnColumn + 3));
+        });
 }
 
 void NsysImport::read_sets_and_graphs() {
     NsysTable sets(base_, "CUPTI_ACTIVITY_KIND_MEMSET", {GPUSHIM_OPERATION_COLUMNS, "bytes"});
-    while (sets.step()) {
-        ImportedWork work = work_of(ImportedWork::What::set, sets);
-        work.bytes = sets.maybe(kOwnColumn);
-        if (TraceWriter* to = writer(process_of(sets.maybe(0)))) to->work(work);
-    }
+    while (sets.step())
+        take_work(ImportedWork::What::set, sets,
+                  [&](ImportedWork& work) { work.bytes = sets.maybe(kOwnColumn); });
     NsysTable graphs(base_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {GPUSHIM_OPERATION_COLUMNS});
-    while (graphs.step())
-        if (TraceWriter* to = writer(process_of(graphs.maybe(0))))
-            to->work(work_of(ImportedWork::What::graph, graphs));
+    while (graphs.step()) take_work(ImportedWork::What::graph, graphs, [](ImportedWork&) {});
 }
 
 void NsysImport::find_operators() {
@@ -334,6 +345,8 @@ ImportedTrace NsysImport::described(int64_t process) const {
     while (names.step())
         if (names.number(0) == process) trace.executable = names.text(1);
     trace.devices = nsys_devices(base_, process);
+    const auto damaged = damaged_.find(process);
+    trace.damaged = damaged == damaged_.end() ? 0 : damaged->second;
     return trace;
 }
 
@@ -366,6 +379,11 @@ ImportedFile NsysImport::finish() {
     }
     if (of_no_gpu > 0) made.note = file_ + ": " + too_many_gpus(of_no_gpu);
     if (!has_work()) made.note = file_ + ": no work of a GPU in it" + why_of_profiler();
+    uint64_t damaged = 0;
+    for (const auto& [process, count] : damaged_) damaged += count;
+    if (damaged > 0)
+        made.note += (made.note.empty() ? file_ + ": " : "; ") + std::to_string(damaged) +
+                     " operations have no times that could be read";
     return made;
 }
 

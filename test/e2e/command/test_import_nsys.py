@@ -245,6 +245,24 @@ class Nsys(importing.Import):
         run = self.imported(file, source="nsys")
         self.assertEqual(self.rows("SELECT device_id, uuid, name FROM gpu", run), [(0, "GPU-1", "Made GPU")])
 
+    def test_operations_without_times_are_told_and_left_out(self):
+        changes = {"a column has another name": "ALTER TABLE {} RENAME COLUMN start TO began",
+                   "an end that no clock has": "UPDATE {} SET end = 9223372036854775807",
+                   "no end": "UPDATE {} SET end = NULL"}
+        for number, (what, change) in enumerate(changes.items()):
+            with self.subTest(what):
+                path = nsys_made.program(self.folder / f"t{number}.sqlite", nsys_made.NEW)
+                base = sqlite3.connect(path)
+                ((kernels,),) = base.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")
+                base.execute(change.format("CUPTI_ACTIVITY_KIND_KERNEL"))
+                base.commit()
+                base.close()
+                run = self.imported(path, source="nsys", expect=3)
+                self.assertIn(f"t{number}.sqlite: {kernels} operations have no times that could be read",
+                              self.said)
+                self.assertEqual(self.rows("SELECT dropped FROM rank", run), [(kernels,)])
+                self.assertEqual(self.rows("SELECT count(*) FROM v_launch WHERE device_dur_ns > 0"), [(0,)])
+
     def test_what_is_no_export_is_refused(self):
         sqlite3.connect(self.folder / "none.db").executescript("CREATE TABLE StringIds (id, value)")
         self.assertIn("nsys export", self.gpushim("import", "nsys", self.folder / "none.db", "-o",
