@@ -182,7 +182,9 @@ void write_python(const ReportSource& source, Report& report) {
     }
     report.json.set("idle_python", places.empty() ? Json() : std::move(all));
     if (places.empty())
-        report.json.set("idle_python_why", "no lines of Python were sampled while GPUs were idle");
+        report.json.set(
+            "idle_python_why",
+            source.text("python_refused").value_or("no lines of Python were sampled while GPUs were idle"));
     if (!text.empty()) report.line("           by samples of Python, of idle time: " + text);
 }
 

@@ -94,6 +94,16 @@ std::string programs_of(const Inputs& inputs) {
     return text;
 }
 
+// Why the lines of a Python program were not read: its version, or how it was built.
+std::optional<std::string> python_refused(const Inputs& inputs) {
+    for (const Trace& trace : inputs.traces) {
+        if (!trace.base.has("python_source")) continue;
+        Query why = trace.base.prepare("SELECT refused FROM python_source WHERE refused IS NOT NULL LIMIT 1");
+        if (why.step()) return why.text(0);
+    }
+    return {};
+}
+
 void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     const auto fact = [&](const char* key, const Value& value) {
         if (!std::holds_alternative<std::nullptr_t>(value)) run.add("run", {std::string(key), value});
@@ -135,6 +145,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     fact("started_real_ns", maybe(started_ns));
     fact("sources", source);
     if (const auto frameworks = frameworks_of(inputs)) fact("frameworks", *frameworks);
+    if (const auto why = python_refused(inputs)) fact("python_refused", *why);
     fact("params", maybe(options.params));
     fact("samples_per_step", maybe(samples));
     fact("tokens_per_sample", maybe(options.tokens_per_sample));

@@ -333,6 +333,9 @@ class PythonLines(PreloadCase):
         done = self.traced([program, *words], expect=3, GPUSHIM_PYTHON="auto", **knobs)
         self.assertEqual(done.stdout, "over\n")
         (trace,) = self.traces()
+        done = box.run([ANALYZER, "report", "--json", trace], sim=False)
+        why = json.loads(done.stdout)["idle_python_why"]
+        self.assertEqual(why, refused or "no lines of Python were sampled while GPUs were idle")
         rows = query(trace, "SELECT refused, samples, missing FROM python_source ORDER BY mono_ns DESC"
                             " LIMIT 1")
         self.assertEqual(query(trace, "SELECT count(*) FROM python_sample"), [(0,)])

@@ -8,6 +8,7 @@
 -- bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour,
 -- flops_per_sample, tokens_per_sample (with params: 6 x params x tokens_per_sample operations a sample),
 -- driver_version ("580.65.06, CUDA 13.0"), nccl_version, sources (own, kineto, nsys, xplane),
+-- python_refused (why lines of Python were not read),
 -- frameworks (pytorch,python: what traces tell; none: that it is none of those known; no row: they do not
 -- tell), analysed_by.
 CREATE TABLE run (key TEXT PRIMARY KEY, value);
