@@ -7,10 +7,11 @@
 
 namespace gpushim::analysis {
 
-// Not one that took long, because it loaded code, say: when its operation began is a guess then.
+// Not one that took long, because it loaded code, say: when its operation began is a guess then. Nor one
+// whose operation began long before it: a clock jumped.
 inline bool tells_latency(const Call& call) {
     constexpr int64_t kLongNs = 50'000;
-    return call.exit_ns - call.enter_ns < kLongNs;
+    return call.exit_ns - call.enter_ns < kLongNs && call.enter_ns - call.times.start_ns < kLongNs;
 }
 
 void survey_latencies(TraceFacts& facts);  // fills in gpus[].idle and clock_error_ns

@@ -94,6 +94,19 @@ TEST_CASE("a launch of which it is not known when it began tells no latency", "[
     CHECK(stat(written, "timed, on_empty, latency_p50_ns, latency_p95_ns") == "3 3 8000 8000");
 }
 
+TEST_CASE("an operation that began long before its launch tells no latency", "[launch_part]") {
+    MadeFacts made;
+    Written written;
+    constexpr int64_t kJumpNs = 200'000;
+    std::vector<Call> calls;
+    for (int64_t i = 0; i < 3; ++i) {
+        const int64_t at_ns = kJumpNs + 20'000 * i, jump_ns = i < 2 ? kJumpNs : 0;
+        calls.push_back(timed(0, at_ns, at_ns + 8000 - jump_ns, at_ns + 10'000 - jump_ns));
+    }
+    all_of(make_launch_part(made.facts), made, calls, written);
+    CHECK(stat(written, "timed, negative, latency_p50_ns, latency_p95_ns") == "3 2 8000 8000");
+}
+
 //  GPU 1      ████████1█████20|record e
 //  GPU 0      wait e, L2 at 19.95     ██2██
 TEST_CASE("an event that was there as the launch was entered, as far as the estimates tell, delays nothing",
