@@ -11,18 +11,34 @@ namespace gpushim::analysis {
 
 namespace {
 
-// Sorted by key, those of one key added up.
+// Few that are nearly in order, as they mostly are; what is alike stays in its order.
+template <class Rows, class Less>
+void sort_some(Rows from, Rows until, Less less) {
+    constexpr std::ptrdiff_t kSome = 32;
+    if (until - from > kSome) return std::stable_sort(from, until, less);
+    for (auto row = from; row != until; ++row)
+        std::rotate(std::upper_bound(from, row, *row, less), row, row + 1);
+}
+
+// In order of their steps, what lies in none first, and of their keys in that; those of one key added up.
+// Sweeps give steps as they come, and between them what lies in none.
 template <class Row, class Key, class Add>
 void merge(std::vector<Row>& rows, Key key, Add add) {
-    std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });
-    size_t count = 0;
-    for (const Row& row : rows) {
-        if (count != 0 && key(rows[count - 1]) == key(row))
-            add(rows[count - 1], row);
-        else
-            rows[count++] = row;
+    const auto in_steps =
+        std::stable_partition(rows.begin(), rows.end(), [](const Row& row) { return row.step == kNoStep; });
+    const auto by_step = [](const Row& a, const Row& b) { return a.step < b.step; };
+    if (!std::is_sorted(in_steps, rows.end(), by_step)) std::stable_sort(in_steps, rows.end(), by_step);
+    auto end = rows.begin();
+    for (auto from = rows.begin(), until = from; from != rows.end();) {
+        while (until != rows.end() && until->step == from->step) ++until;
+        sort_some(from, until, [&](const Row& a, const Row& b) { return key(a) < key(b); });
+        for (auto first = from; from != until; ++from)
+            if (from != first && key(end[-1]) == key(*from))
+                add(end[-1], *from);
+            else
+                *end++ = *from;
     }
-    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end());
+    rows.erase(end, rows.end());
 }
 
 constexpr double kLike = 2;            // times as long, or as short
@@ -68,6 +84,7 @@ struct Together {  // GPUs of one step
 
 // What activity says of one step.
 struct Window {
+    int32_t step;
     int64_t ns = 0, idle_ns = 0, peer_wait_ns = 0;
 };
 
@@ -105,19 +122,20 @@ class Writer {
     void activity(std::vector<ActivityRow> rows) {
         ManyRows table(run_, "activity");
         merge(
-            rows, [](const ActivityRow& row) { return std::pair(row.step, row.classes); },
+            rows, [](const ActivityRow& row) { return row.classes; },
             [](ActivityRow& row, const ActivityRow& other) { row.ns += other.ns; });
         for (const ActivityRow& row : rows) {
             table.add({gpu_->gpu_id, int64_t{row.step}, int64_t{row.classes}, row.ns});
-            Window& window = windows_[row.step];
+            if (windows_.empty() || windows_.back().step != row.step) windows_.push_back({row.step});
+            Window& window = windows_.back();
             window.ns += row.ns;
             if (row.classes == 0) window.idle_ns += row.ns;
             if ((row.classes & kPeerWaitBit) != 0 && (row.classes & kComputeBits) == 0)
                 window.peer_wait_ns += row.ns;
         }
         table.end();
-        for (const auto& [step, window] : windows_) {
-            Together& together = together_[step];
+        for (const Window& window : windows_) {
+            Together& together = together_.try_emplace(together_.end(), window.step)->second;
             const int64_t busy_ns = window.ns - window.idle_ns;
             together.gpus += busy_ns != 0;
             together.sum_ns += busy_ns;
@@ -129,20 +147,20 @@ class Writer {
         merge(
             rows,
             [&](const GapRow& row) {
-                return std::tuple<int32_t, Cause, const std::string&>(row.step, row.cause,
-                                                                      name(row.blocked_on));
+                return std::tuple<Cause, const std::string&>(row.cause, name(row.blocked_on));
             },
             [](GapRow& row, const GapRow& other) { row += other; });
-        std::map<int32_t, int64_t> caused_ns;
-        for (const GapRow& row : rows) {
-            caused_ns[row.step] += row.ns;
+        for (const GapRow& row : rows)
             table.add({gpu_->gpu_id, int64_t{row.step}, std::string(name_of(row.cause)), name(row.blocked_on),
                        row.ns, row.pieces, row.longest_ns, row.longest_from_ns, row.drained_ns});
-        }
         table.end();
-        for (const auto& [step, window] : windows_)
-            if (caused_ns[step] != window.idle_ns) refuse(step, caused_ns[step], window.idle_ns);
-        if (caused_ns.size() != windows_.size()) refuse(caused_ns.rbegin()->first, 1, 0);
+        auto row = rows.begin();
+        for (const Window& window : windows_) {
+            int64_t caused_ns = 0;
+            for (; row != rows.end() && row->step == window.step; ++row) caused_ns += row->ns;
+            if (caused_ns != window.idle_ns) refuse(window.step, caused_ns, window.idle_ns);
+        }
+        if (row != rows.end()) refuse(row->step, row->ns, 0);
     }
     [[noreturn]] void refuse(int32_t step, int64_t causes_ns, int64_t idle_ns) const {
         throw std::logic_error("rank " + std::to_string(facts_.rank_id) + ", GPU " +
@@ -157,10 +175,11 @@ class Writer {
             [](StepFigures& row, const StepFigures& other) { row += other; });
         std::vector<int64_t> timed_ns;
         int64_t whole_ns = 0;  // of windows, in such steps
+        auto found = windows_.begin();
         for (const StepFigures& row : rows) {
-            const auto found = windows_.find(row.step);
-            if (found == windows_.end()) continue;  // it has no length
-            const Window& window = found->second;
+            while (found != windows_.end() && found->step < row.step) ++found;
+            if (found == windows_.end() || found->step != row.step) continue;  // it has no length
+            const Window& window = *found;
             if (const auto length_ns = counted_ns(row.step)) {
                 timed_ns.push_back(*length_ns);
                 whole_ns += window.ns;
@@ -172,9 +191,9 @@ class Writer {
         }
         table.end();
         // Spans tell more only if they hold much that no whole step does.
-        const auto rest = windows_.find(kNoStep);
-        const bool has_more = rest != windows_.end() &&
-                              static_cast<double>(rest->second.ns) >= kMuch * static_cast<double>(whole_ns);
+        const bool has_rest = !windows_.empty() && windows_.front().step == kNoStep;
+        const bool has_more =
+            has_rest && static_cast<double>(windows_.front().ns) >= kMuch * static_cast<double>(whole_ns);
         if ((has_more && are_no_sample(timed_ns, counted_ns_)) || are_unlike_most(timed_ns, counted_ns_))
             run_.add("unlike_steps", {gpu_->gpu_id});
     }
@@ -186,7 +205,7 @@ class Writer {
     }
     void contention(std::vector<ContentionRow> rows) {
         merge(
-            rows, [](const ContentionRow& row) { return std::pair(row.step, row.cause); },
+            rows, [](const ContentionRow& row) { return row.cause; },
             [](ContentionRow& row, const ContentionRow& other) { row.ready_ns += other.ready_ns; });
         for (const ContentionRow& row : rows)
             run_.add("cpu_contention",
@@ -220,7 +239,7 @@ class Writer {
     std::vector<std::string> names_;  // of what threads were blocked on
     std::vector<int64_t> counted_ns_;
     const Gpu* gpu_ = nullptr;
-    std::map<int32_t, Window> windows_;  // by step, of that GPU
+    std::vector<Window> windows_;  // of that GPU, by step
     std::map<int32_t, Together> together_;
 };
 
