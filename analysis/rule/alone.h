@@ -21,6 +21,7 @@ class AloneInSteps {
   public:
     AloneInSteps(const Situation& run, const KindOfCopy& kind);
 
+    bool is_never() const { return ns_.empty(); }
     double ns(const GpuInStep& gpu) const;
     // Of each GPU the time of the step in the middle.
     void leave_out_what_is_usual(size_t steps);

@@ -15,6 +15,7 @@ constexpr KindOfCopy kCopiesOut = {"d2h", 16, 65536};
 std::optional<Finding> look(const Situation& run) {
     if (!run.has_steps()) return {};
     AloneInSteps alone(run, kCopiesOut);
+    if (alone.is_never()) return {};
     const bool others_come_back = copies_come_back(run);
     // What is usual is repeated_copies': only what is more counts here.
     if (others_come_back) alone.leave_out_what_is_usual(static_cast<size_t>(run.what_if().steps()));

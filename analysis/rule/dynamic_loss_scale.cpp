@@ -8,8 +8,9 @@ namespace gpushim::analysis::rule_dynamic_loss_scale {
 namespace {
 
 std::optional<Finding> look(const Situation& run) {
+    if (!scales_loss_dynamically(run)) return {};
     auto waits = waits_of_every_step(run);
-    if (!waits || !waits->read || !scales_loss_dynamically(run)) return {};
+    if (!waits || !waits->read) return {};
     Finding found;
     found.gain = waits->gain;
     found.title = "the loss is scaled dynamically, by its kernels' names: a copy of " +

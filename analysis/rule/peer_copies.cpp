@@ -48,6 +48,7 @@ std::string how_much(const Situation& run) {
 std::optional<Finding> look(const Situation& run) {
     if (!run.has_steps()) return {};
     const AloneInSteps alone(run, kPeer);
+    if (alone.is_never()) return {};
     const LeftOfSteps left(run, alone);
     const Hidden is = hidden(run, factor("hidden_peer_copy"), [&](const GpuInStep& gpu) {
         const double more_ns = static_cast<double>(gpu.window_ns) - left.ns(gpu);

@@ -74,8 +74,8 @@ double of_kind_ns(const Situation& run, const std::string& kind) {
 // They run beside each other, so what they cost together is what all copies do, less what the batch does.
 std::optional<Finding> look(const Situation& run) {
     const Work copies = copies_where(run, kBesidesTheBatch);
+    if (copies.count < kFew) return {};
     const Work all = copies_where(run, "1");
-    if (!copies_come_back(run)) return {};
     std::map<int64_t, Gain> less;
     double most_ns = 0;
     const auto of = [](const Work& work, int64_t gpu) {
