@@ -150,10 +150,18 @@ class Writer {
                 return std::tuple<Cause, const std::string&>(row.cause, name(row.blocked_on));
             },
             [](GapRow& row, const GapRow& other) { row += other; });
-        for (const GapRow& row : rows)
+        WrittenGaps written = {gpu_->gpu_id};
+        written.steps.reserve(rows.size());
+        written.parts.reserve(rows.size());
+        for (const GapRow& row : rows) {
             table.add({gpu_->gpu_id, int64_t{row.step}, std::string(name_of(row.cause)), name(row.blocked_on),
                        row.ns, row.pieces, row.longest_ns, row.longest_from_ns, row.drained_ns});
+            written.steps.push_back(row.step);
+            written.parts.push_back(
+                {row.ns, row.drained_ns, row.longest_ns, static_cast<int32_t>(row.pieces), row.cause});
+        }
         table.end();
+        run_.keep(std::move(written));
         auto row = rows.begin();
         for (const Window& window : windows_) {
             int64_t caused_ns = 0;

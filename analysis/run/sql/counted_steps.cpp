@@ -8,6 +8,7 @@
 
 #include "../../sqlite/new_database.h"
 #include "../../trace/work_bound.h"
+#include "step_basis.h"
 
 namespace gpushim::analysis {
 
@@ -128,59 +129,18 @@ int64_t GpuTotal::idle_ns(CauseGroup group) const {
     return sum_ns;
 }
 
-CountedSteps::CountedSteps(sqlite3* run) {
-    read_rows(run);
-    read_bounds(run);
+CountedSteps::CountedSteps(sqlite3* run, std::vector<WrittenGaps> written) {
+    rows_ = rows_of_basis(run, totals_);
     read_loads(run);
     read_activity(run);
     sum_rows();
+    size_t rows = 0;
+    for (const WrittenGaps& gaps : written) rows += gaps.parts.size();
+    Query last(run, file_of(run), "SELECT coalesce(max(rowid), 0) FROM gap");
+    if (last.step() && static_cast<size_t>(last.number(0)) == rows) take_gaps(std::move(written));
     // As they were written they are in order of their rows; whoever wrote others pays for having them sorted.
-    if (!read_gaps(run, false)) read_gaps(run, true);
-}
-
-void CountedSteps::read_rows(sqlite3* run) {
-    struct OfGpu {
-        int64_t rank_id, latency_ns, kernel_gap_ns;
-    };
-    std::unordered_map<int64_t, OfGpu> gpus;
-    Query known(run, file_of(run),
-                "SELECT gpu_id, rank_id, coalesce(latency_ns, 0), coalesce(kernel_gap_ns, 0) FROM gpu");
-    while (known.step()) gpus[known.number(0)] = {known.number(1), known.number(2), known.number(3)};
-    Query basis(run, file_of(run), "SELECT gpu_id, step, coalesce(number, step), basis FROM v_gpu_basis");
-    while (basis.step()) {
-        const int64_t gpu_id = basis.number(0);
-        if (totals_.empty() || totals_.back().gpu_id != gpu_id) totals_.push_back({gpu_id, basis.text(3)});
-        const OfGpu& gpu = gpus[gpu_id];
-        GpuInStep& row = rows_.emplace_back();
-        row.gpu_id = gpu_id;
-        row.rank_id = gpu.rank_id;
-        row.number = basis.number(2);
-        row.step = basis.number(1);
-        row.latency_ns = gpu.latency_ns;
-        row.kernel_gap_ns = gpu.kernel_gap_ns;
-    }
-    const auto by_key = [](const GpuInStep& a, const GpuInStep& b) {
-        return std::pair(a.gpu_id, a.step) < std::pair(b.gpu_id, b.step);
-    };
-    if (!std::is_sorted(rows_.begin(), rows_.end(), by_key)) std::sort(rows_.begin(), rows_.end(), by_key);
-    std::sort(totals_.begin(), totals_.end(),
-              [](const GpuTotal& a, const GpuTotal& b) { return a.gpu_id < b.gpu_id; });
-    const auto same = [](const GpuTotal& a, const GpuTotal& b) { return a.gpu_id == b.gpu_id; };
-    totals_.erase(std::unique(totals_.begin(), totals_.end(), same), totals_.end());
-}
-
-void CountedSteps::read_bounds(sqlite3* run) {
-    RowFinder finder((Rows(rows_)));
-    Query bounds(run, file_of(run),
-                 "SELECT gpu_id, step, busy_low_ns, busy_high_ns, busy_likely_low_ns, busy_likely_high_ns"
-                 " FROM gpu_step");
-    while (bounds.step())
-        if (GpuInStep* row = finder.find(bounds.number(0), bounds.number(1))) {
-            row->busy_low_ns = bounds.number(2);
-            row->busy_high_ns = bounds.number(3);
-            row->busy_likely_low_ns = bounds.number(4);
-            row->busy_likely_high_ns = bounds.number(5);
-        }
+    else if (!read_gaps(run, false))
+        read_gaps(run, true);
 }
 
 void CountedSteps::read_loads(sqlite3* run) {
@@ -227,56 +187,89 @@ void CountedSteps::sum_rows() {
     std::erase_if(totals_, [](const GpuTotal& none) { return none.steps == 0; });
 }
 
+// Rows of `gap` of steps that are there, in order of the step: those of a cause are one part of its step.
+class CountedSteps::GapSums {
+  public:
+    GapSums(CountedSteps& of, size_t expected)
+        : of_(of), finder_(Rows(of.rows_)), idle_(of.idle_.emplace_back()) {
+        idle_.reserve(expected);
+    }
+    // false: it is not in order.
+    bool add(int64_t gpu_id, int64_t step, const IdlePart& part, int64_t rowid) {
+        const GpuInStep* row = finder_.find(gpu_id, step);
+        if (row == nullptr) return true;
+        const auto place = static_cast<size_t>(row - of_.rows_.data());
+        if (!rows_.empty() && place < rows_.back().place) return false;
+        add_to_row(place, part);
+        if (total_ == nullptr || total_->gpu_id != gpu_id) total_ = of_gpu(std::span(of_.totals_), gpu_id);
+        GpuTotal::Idle& sum = total_->idle[static_cast<size_t>(part.cause)];
+        ++sum.rows;
+        sum.ns += part.ns;
+        sum.drained_ns += part.drained_ns;
+        of_.note(part.cause, {part.ns, rowid});
+        return true;
+    }
+    void end() {
+        size_t end = idle_.size();
+        for (auto row = rows_.rbegin(); row != rows_.rend(); end = row++->begin) {
+            const std::span<IdlePart> parts(idle_.data() + row->begin, end - row->begin);
+            std::sort(parts.begin(), parts.end(), [](const IdlePart& a, const IdlePart& b) {
+                return place_by_name(a.cause) < place_by_name(b.cause);
+            });
+            of_.rows_[row->place].idle = parts;
+        }
+    }
+
+  private:
+    void add_to_row(size_t place, const IdlePart& part) {
+        if (rows_.empty() || rows_.back().place != place) rows_.push_back({place, idle_.size()});
+        const auto same =
+            std::find_if(idle_.begin() + static_cast<std::ptrdiff_t>(rows_.back().begin), idle_.end(),
+                         [&](const IdlePart& one) { return one.cause == part.cause; });
+        if (same == idle_.end()) return idle_.push_back(part);
+        same->ns += part.ns;
+        same->drained_ns += part.drained_ns;
+        same->pieces += part.pieces;
+        same->longest_ns = std::max(same->longest_ns, part.longest_ns);
+    }
+
+    struct Row {
+        size_t place, begin;  // in the rows; in idle_
+    };
+    CountedSteps& of_;
+    RowFinder<GpuInStep> finder_;
+    std::vector<IdlePart>& idle_;
+    std::vector<Row> rows_;  // that have some
+    GpuTotal* total_ = nullptr;
+};
+
+// Each GPU's go as soon as they are summed up: all of them twice would be a fifth of what is in memory.
+void CountedSteps::take_gaps(std::vector<WrittenGaps> written) {
+    for (WrittenGaps& of_gpu : written) {
+        const WrittenGaps gaps = std::move(of_gpu);
+        GapSums sums(*this, gaps.parts.size());
+        for (size_t i = 0; i < gaps.parts.size(); ++i)
+            sums.add(gaps.gpu_id, gaps.steps[i], gaps.parts[i], gaps.first_rowid + static_cast<int64_t>(i));
+        sums.end();
+    }
+}
+
 // false: they are not in order of their rows.
 bool CountedSteps::read_gaps(sqlite3* run, bool in_order) {
     for (GpuTotal& total : totals_) total.idle = {};
     for (auto& gaps : largest_) gaps.clear();
     idle_.clear();
-    std::vector<size_t> begins(rows_.size() + 1, SIZE_MAX);
-    RowFinder finder((Rows(rows_)));
-    GpuTotal* total = nullptr;
-    size_t last = 0;
+    GapSums sums(*this, 0);
     Query gaps(run, file_of(run),
                std::string("SELECT gpu_id, step, cause, ns, pieces, drained_by_sync_ns, rowid, longest_ns"
                            " FROM gap") +
                    (in_order ? " ORDER BY gpu_id, step, cause" : ""));
     while (gaps.step()) {
-        const GpuInStep* row = finder.find(gaps.number(0), gaps.number(1));
-        if (row == nullptr) continue;
-        const auto place = static_cast<size_t>(row - rows_.data());
-        if (place < last) return false;
-        last = place;
         const IdlePart part = {gaps.number(3), gaps.number(5), gaps.number(7),
                                static_cast<int32_t>(gaps.number(4)), cause_named(gaps.text(2))};
-        if (begins[place] == SIZE_MAX) begins[place] = idle_.size();
-        const auto same =
-            std::find_if(idle_.begin() + static_cast<std::ptrdiff_t>(begins[place]), idle_.end(),
-                         [&](const IdlePart& one) { return one.cause == part.cause; });
-        if (same == idle_.end()) {
-            idle_.push_back(part);
-        } else {
-            same->ns += part.ns;
-            same->drained_ns += part.drained_ns;
-            same->pieces += part.pieces;
-            same->longest_ns = std::max(same->longest_ns, part.longest_ns);
-        }
-        if (total == nullptr || total->gpu_id != row->gpu_id) total = of_gpu(std::span(totals_), row->gpu_id);
-        GpuTotal::Idle& sum = total->idle[static_cast<size_t>(part.cause)];
-        ++sum.rows;
-        sum.ns += part.ns;
-        sum.drained_ns += part.drained_ns;
-        note(part.cause, {part.ns, gaps.number(6)});
+        if (!sums.add(gaps.number(0), gaps.number(1), part, gaps.number(6))) return false;
     }
-    size_t end = idle_.size();
-    for (size_t i = rows_.size(); i-- > 0;) {
-        const size_t begin = std::min(begins[i], end);
-        const std::span<IdlePart> parts(idle_.data() + begin, end - begin);
-        std::sort(parts.begin(), parts.end(), [](const IdlePart& a, const IdlePart& b) {
-            return place_by_name(a.cause) < place_by_name(b.cause);
-        });
-        rows_[i].idle = parts;
-        end = begin;
-    }
+    sums.end();
     return true;
 }
 

@@ -1,6 +1,7 @@
 // The rows that a run's figures are of (v_gpu_basis), with what ran in each and why the GPU was idle, and
 // their sums: read from the run's tables once, each from its begin to its end, for asking the views anew for
-// each figure takes as long as all else that is derived. What v_gpu_total and v_gpu_idle say is the same.
+// each figure takes as long as all else that is derived. What v_gpu_basis, v_gpu_total and v_gpu_idle say is
+// the same.
 // Read-only once it is made; any thread.
 #pragma once
 
@@ -12,19 +13,13 @@
 #include <vector>
 
 #include "../../idle/cause.h"
+#include "written_gaps.h"
 
 struct sqlite3;
 
 namespace gpushim::analysis {
 
 class NewDatabase;
-
-struct IdlePart {
-    int64_t ns, drained_ns;  // drained_ns: in gaps that a wait of the host had made
-    int64_t longest_ns;      // of its pieces
-    int32_t pieces;
-    Cause cause;
-};
 
 // What ran, in ns, by the classes of `activity`.
 enum class WhatRan : uint8_t {
@@ -87,7 +82,8 @@ struct GpuTotal {
 
 class CountedSteps {
   public:
-    explicit CountedSteps(sqlite3* run);
+    // `written`: all rows of `gap`; if it has less, they are read.
+    explicit CountedSteps(sqlite3* run, std::vector<WrittenGaps> written = {});
     CountedSteps(CountedSteps&&) = default;
 
     const std::vector<GpuInStep>& rows() const { return rows_; }     // by gpu_id, step
@@ -107,17 +103,17 @@ class CountedSteps {
     struct Gap {
         int64_t ns, rowid;
     };
-    void read_rows(sqlite3* run);
-    void read_bounds(sqlite3* run);
     void read_loads(sqlite3* run);
     void read_activity(sqlite3* run);
     void sum_rows();
+    class GapSums;
     bool read_gaps(sqlite3* run, bool in_order);
+    void take_gaps(std::vector<WrittenGaps> written);
     void note(Cause cause, Gap gap);
 
     std::vector<GpuInStep> rows_;
     std::vector<GpuTotal> totals_;
-    std::vector<IdlePart> idle_;  // of all rows
+    std::vector<std::vector<IdlePart>> idle_;  // of all rows
     std::array<std::vector<Gap>, static_cast<size_t>(Cause::count)> largest_;
 };
 

@@ -72,6 +72,14 @@ void RunDb::add_some(const char* table, size_t columns, std::span<const Value> r
     made_.put_row(statement);
 }
 
+void RunDb::keep(WrittenGaps gaps) {
+    const std::lock_guard guard(lock_);
+    Query last(raw(), "run", "SELECT max(rowid) FROM gap");
+    if (!last.step()) return;
+    gaps.first_rowid = last.number(0) + 1 - static_cast<int64_t>(gaps.parts.size());
+    gaps_.push_back(std::move(gaps));
+}
+
 void RunDb::run_files(std::string_view folder) {
     for (size_t i = 0; i < kRunSqlFiles; ++i)
         if (std::string_view(kRunSql[i].name).starts_with(folder)) {
@@ -87,7 +95,7 @@ void RunDb::end_ranks() {
 CountedSteps RunDb::derive() {
     end_ranks();
     run_files("fill/");
-    CountedSteps basis(raw());
+    CountedSteps basis(raw(), std::exchange(gaps_, {}));
     basis.stand_before_views(made_);
     StepLengths(raw()).stand_before_view(made_);
     run_files("derive/");

@@ -16,6 +16,7 @@
 
 #include "../../sqlite/database.h"
 #include "../../sqlite/new_database.h"
+#include "written_gaps.h"
 
 namespace gpushim::analysis {
 
@@ -36,6 +37,8 @@ class RunDb {
     void add(const char* table, std::initializer_list<Value> row);
     // Some rows of so many columns, one behind the other.
     void add_some(const char* table, size_t columns, std::span<const Value> rows);
+    // The newest rows of `gap`; the number of the first is put in here.
+    void keep(WrittenGaps gaps);
     // What follows from what each rank has written, before what lies between ranks. Once.
     void end_ranks();
     // What follows from the rows; then their views can be read.
@@ -54,6 +57,7 @@ class RunDb {
     std::set<int64_t> ended_;  // turns, ahead of turn_
     int64_t turn_ = 0;
     bool ranks_ended_ = false, derived_ = false;
+    std::vector<WrittenGaps> gaps_;
 };
 
 // Rows of one table, of which there are many: they reach it some at a time, which is a third less work for

@@ -17,8 +17,9 @@ namespace {
 
 constexpr const char* kSomeCauses[] = {"input_cpu", "sync", "launch_call", "launch_latency", "copy_staging"};
 
-// Ranks with steps, slices or neither; warm-up, steps that were not timed, what lies in none; rows of a cause
-// for each thing that a thread was blocked on, in any order.
+// Ranks with steps, slices or neither; warm-up, steps that were not timed, what lies in none; steps unlike
+// most, or behind all that was timed, or that do not count, and a GPU that is not used; rows of a cause for
+// each thing that a thread was blocked on, in any order.
 RunRows any_run(std::mt19937& random) {
     const auto up_to = [&](int64_t most) { return std::uniform_int_distribution<int64_t>(0, most)(random); };
     RunRows run;
@@ -41,6 +42,14 @@ RunRows any_run(std::mt19937& random) {
         " UPDATE gap SET drained_by_sync_ns = ns / 2;"
         " INSERT INTO gap SELECT gpu_id, step, cause, 'futex', ns * 2, 3, 1, 1, 1 FROM gap"
         " WHERE ns % 2 = 0 ORDER BY ns, gpu_id DESC");
+    const auto some_gpu = [&] { return std::to_string(up_to(7)) + ";"; };  // of four: in every other run
+    run.change("INSERT INTO unlike_steps SELECT gpu_id FROM gpu WHERE gpu_id = " + some_gpu() +
+               "UPDATE gpu SET unused = 1 WHERE gpu_id = " + some_gpu() +
+               "UPDATE step SET begin_ns = 100 + step * 10;"
+               "UPDATE gpu SET timed_until_ns = 105 + gpu_id * 10;"
+               "UPDATE step SET warm_up = 1 WHERE step < 3 AND rank_id = " +
+               some_gpu() + "UPDATE step SET left_out = 1 WHERE rank_id = " + some_gpu() +
+               "DELETE FROM step WHERE step = " + some_gpu());
     return run;
 }
 

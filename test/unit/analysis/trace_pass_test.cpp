@@ -294,6 +294,36 @@ TEST_CASE("a run has the same rows with however many processors", "[analyze]") {
     CHECK(analysed(8) == one);
 }
 
+namespace {
+
+std::vector<std::vector<int64_t>> numbers_of(const CountedSteps& steps) {
+    std::vector<std::vector<int64_t>> all;
+    for (const GpuInStep& row : steps.rows()) {
+        all.push_back({row.gpu_id, row.step, row.number, row.window_ns, row.busy_ns});
+        for (const IdlePart& part : row.idle)
+            all.push_back(
+                {static_cast<int64_t>(part.cause), part.ns, part.drained_ns, part.longest_ns, part.pieces});
+    }
+    for (const CauseRow& cause : kCauses) all.push_back(steps.largest_gaps({cause.name}));
+    return all;
+}
+
+size_t compared = 0;
+void compare_with_rows(sqlite3* run, CountedSteps kept) {
+    const auto read = numbers_of(CountedSteps(run));
+    CHECK(numbers_of(kept) == read);
+    compared = read.size();
+}
+
+}  // namespace
+
+TEST_CASE("why GPUs were idle is kept as the rows of the run say it", "[analyze]") {
+    const Made made = many_steps();
+    const TemporaryFolder folder;
+    analyze(made.inputs(), {}, folder.path() / "run.db", compare_with_rows);
+    CHECK(compared > 300);
+}
+
 TEST_CASE("parts on a thread of their own are given the same in the same order", "[trace_pass]") {
     const Made made = many_steps();
     const Given here = given_of(made, false), beside = given_of(made, true);
