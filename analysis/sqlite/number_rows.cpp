@@ -27,12 +27,12 @@ int64_t whole_number(const uint8_t* at, uint64_t bytes) {
     return static_cast<int64_t>(value);
 }
 
-// The first so many bits of eight bytes, which may go on behind the row: pages have room behind them.
-int64_t top_bits(const uint8_t* at, uint8_t bits) {
+// Eight bytes less so many bits, which may go on behind the row: pages have room behind them.
+int64_t top_bits(const uint8_t* at, uint8_t shift) {
     static_assert(std::endian::native == std::endian::little);
     uint64_t value = 0;
     std::memcpy(&value, at, sizeof value);
-    return static_cast<int64_t>(__builtin_bswap64(value)) >> (64 - bits);
+    return static_cast<int64_t>(__builtin_bswap64(value)) >> shift;
 }
 
 // As SQLite casts them.
@@ -74,43 +74,52 @@ bool NumberRows::next_record(NumberRow& row) {
     if (!pages_->next(record)) return false;
     row.key = record.key;
     row.text = {};
-    std::fill_n(row.numbers.begin(), columns_, 0);
-    const auto bytes = static_cast<size_t>(record.end - record.begin);
-    const size_t header_bytes = bytes == 0 ? 0 : *record.begin;
-    if (header_bytes == 0 || header_bytes > Plan::kLongest || header_bytes > bytes) {
+    const Plan& plan = plan_of(record);
+    if (plan.header_bytes == 0 || plan.bytes > record.end - record.begin) {
         row.present = 0;
-        read(record, row);
-        return true;
-    }
-    const Header header = header_of(record.begin, header_bytes);
-    Plan& plan = plans_[header.mixed()];
-    if (plan.header != header) make_plan(record, header_bytes, plan);
-    if (plan.header_bytes == 0 || header_bytes + plan.value_bytes > bytes) {
-        row.present = 0;
+        row.numbers = {};
         read(record, row);
         return true;
     }
     row.present = plan.present;
-    const uint8_t* const values = record.begin + header_bytes;
+    row.numbers = plan.without_value;
+    const uint8_t* const values = record.begin + plan.header_bytes;
     for (size_t i = 0; i < plan.count; ++i) {
         const Plan::Number& number = plan.numbers[i];
-        row.numbers[number.column] =
-            number.bits <= 1 ? number.bits : top_bits(values + number.from, number.bits);
+        row.numbers[number.column] = top_bits(values + number.from, number.shift);
     }
     return true;
 }
 
-NumberRows::Header NumberRows::header_of(const uint8_t* begin, size_t bytes) {
+const NumberRows::Plan& NumberRows::plan_of(const Record& record) {
+    const Header bytes = bytes_from(record.begin);
+    const Plan& last = plans_[last_plan_];
+    if (last.header_bytes != 0 && (bytes & last.mask) == last.header) return last;
+    static const Plan kNone;
+    const size_t whole = static_cast<size_t>(record.end - record.begin), header_bytes = bytes.front & 0xff;
+    if (whole == 0 || header_bytes == 0 || header_bytes > Plan::kLongest || header_bytes > whole)
+        return kNone;
+    const Header header = bytes & mask_of(header_bytes);
+    last_plan_ = header.mixed();
+    Plan& plan = plans_[last_plan_];
+    if (!(plan.header == header)) make_plan(record, header_bytes, plan);
+    return plan;
+}
+
+NumberRows::Header NumberRows::bytes_from(const uint8_t* begin) {
     static_assert(TablePages::kRoomBehind >= sizeof(Header) && Plan::kLongest == sizeof(Header));
+    static_assert(std::endian::native == std::endian::little);
+    Header header;
+    std::memcpy(&header, begin, sizeof header);
+    return header;
+}
+
+NumberRows::Header NumberRows::mask_of(size_t bytes) {
     constexpr size_t kHalf = sizeof(uint64_t);
     const auto first = [](size_t count) {
         return count >= kHalf ? UINT64_MAX : (uint64_t{1} << 8 * count) - 1;
     };
-    Header header;
-    std::memcpy(&header, begin, sizeof header);
-    header.front &= first(bytes);
-    header.back &= first(bytes - std::min(bytes, kHalf));
-    return header;
+    return {first(bytes), first(bytes - std::min(bytes, kHalf))};
 }
 
 // None where it has more than whole numbers and NULLs, or where it is not clear what it has.
@@ -119,20 +128,23 @@ void NumberRows::make_plan(const Record& record, size_t header_bytes, Plan& plan
     size_t from = 0;
     for (size_t place = 0; place + 1 < header_bytes && place < asked_.size(); ++place) {
         const uint8_t serial = record.begin[place + 1];
-        const bool is_asked = asked_[place] != kUnasked;
+        const uint8_t column = asked_[place];
         if (serial >= 0x80 || serial == 10 || serial == 11) return;
-        if (is_asked && (serial == real || serial >= words)) return;
-        if (is_asked && serial != null) {
-            const auto bits = serial == one ? 1 : 8 * bytes_of(serial);
-            plan.numbers[plan.count++] = {asked_[place], static_cast<uint8_t>(from),
-                                          static_cast<uint8_t>(bits)};
-            plan.present |= 1U << asked_[place];
+        if (column != kUnasked && (serial == real || serial >= words)) return;
+        if (column != kUnasked && serial != null) {
+            const uint64_t bits = 8 * bytes_of(serial);
+            if (bits != 0)
+                plan.numbers[plan.count++] = {column, static_cast<uint8_t>(from),
+                                              static_cast<uint8_t>(64 - bits)};
+            plan.without_value[column] = serial == one;
+            plan.present |= 1U << column;
         }
         from += bytes_of(serial);
     }
-    if (from > UINT8_MAX) return;
-    plan.value_bytes = static_cast<uint8_t>(from);
-    plan.header = header_of(record.begin, header_bytes);
+    if (header_bytes + from > UINT8_MAX) return;
+    plan.bytes = static_cast<uint8_t>(header_bytes + from);
+    plan.mask = mask_of(header_bytes);
+    plan.header = bytes_from(record.begin) & plan.mask;
     plan.header_bytes = static_cast<uint8_t>(header_bytes);
 }
 

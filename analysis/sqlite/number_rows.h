@@ -46,26 +46,34 @@ class NumberRows {
     // A row's header, which begins with its length; behind that zeros.
     struct Header {
         uint64_t front = 0, back = 0;
-        bool operator==(const Header&) const = default;
+        Header operator&(const Header& mask) const { return {front & mask.front, back & mask.back}; }
+        // Both at once: they are nearly always the same.
+        bool operator==(const Header& other) const {
+            return ((front ^ other.front) | (back ^ other.back)) == 0;
+        }
         size_t mixed() const { return ((front ^ back * 31) * 0x9E3779B97F4A7C15u) >> 58; }
     };
-    static Header header_of(const uint8_t* begin, size_t bytes);
+    static Header bytes_from(const uint8_t* begin);  // and what comes behind it
+    static Header mask_of(size_t bytes);
     // Where the numbers of rows with such a header are: most rows of a table have one of a few, and what a
     // header says is then worked out once.
     struct Plan {
         static constexpr size_t kLongest = 16;
         struct Number {
-            uint8_t column, from, bits;  // bits: 0: it is 0; 1: it is 1
+            uint8_t column = 0, from = 0, shift = 0;  // of the eight bytes from there on
         };
-        Header header;
+        Header header, mask;
         uint8_t header_bytes = 0;  // 0: there is no plan
-        uint8_t value_bytes = 0;
+        uint8_t bytes = 0;         // of the row, at least
         uint8_t count = 0;
         uint32_t present = 0;
-        std::array<Number, kMostColumns> numbers;
+        std::array<Number, kMostColumns> numbers{};
+        // What the header says without a value: 1, and 0 of all others.
+        std::array<int64_t, kMostColumns> without_value{};
     };
     static constexpr size_t kPlans = 64;
     bool next_record(NumberRow& row);
+    const Plan& plan_of(const Record& record);
     void make_plan(const Record& record, size_t header_bytes, Plan& plan) const;
     bool next_of_query(NumberRow& row);
     void read(const Record& record, NumberRow& row) const;
@@ -75,6 +83,7 @@ class NumberRows {
     std::optional<Query> query_;
     size_t columns_;
     std::array<Plan, kPlans> plans_;  // by what headers are, mixed
+    size_t last_plan_ = 0;
 };
 
 }  // namespace gpushim::analysis

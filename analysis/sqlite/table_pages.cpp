@@ -150,20 +150,21 @@ void TablePages::visit_children(const uint8_t* page, const uint8_t* places, uint
 // its key is.
 const uint8_t* TablePages::read_key(const uint8_t* at, const uint8_t* end, uint64_t& key) {
     static_assert(std::endian::native == std::endian::little);
+    constexpr int64_t kHere = sizeof(uint64_t);
     uint64_t bytes = 0;
-    if (end - at > static_cast<std::ptrdiff_t>(sizeof bytes)) {
+    if (end - at > kHere) {
         std::memcpy(&bytes, at, sizeof bytes);
-        const int64_t here = std::min<int64_t>(key_bytes_, sizeof bytes);
-        const uint64_t whole = UINT64_MAX >> (64 - 8 * here);
-        const bool is_longest = key_bytes_ > here;  // its last byte has all of its bits
-        if ((bytes & kGoesOn & whole) == (kGoesOn & (is_longest ? whole : whole >> 8))) {
-            key = without_eighths(__builtin_bswap64(bytes) >> (64 - 8 * here));
-            if (is_longest) key = key << 8 | at[here];
+        if ((bytes & goes_on_bits_) == goes_on_) {
+            key = without_eighths(__builtin_bswap64(bytes) >> (64 - 8 * std::min(key_bytes_, kHere)));
+            if (key_bytes_ > kHere) key = key << 8 | at[kHere];  // all bits of its last byte are its own
             return at + key_bytes_;
         }
     }
     const uint8_t* const behind = read_varint(at, end, key);
-    if (behind != nullptr) key_bytes_ = behind - at;
+    if (behind == nullptr) return nullptr;
+    key_bytes_ = behind - at;
+    goes_on_bits_ = kGoesOn & (UINT64_MAX >> (64 - 8 * std::min(key_bytes_, kHere)));
+    goes_on_ = key_bytes_ > kHere ? goes_on_bits_ : goes_on_bits_ >> 8;  // of all but the last
     return behind;
 }
 

@@ -70,7 +70,10 @@ class TablePages {
     uint32_t chunk_first_ = 0;          // its first page; 0: there is none
     const uint8_t *page_ = nullptr, *cell_places_ = nullptr;
     uint32_t cell_ = 0, cells_ = 0;
-    int64_t key_bytes_ = 1;  // of the last key
+    // Of the last key, and which bits of its first eight bytes tell that another one follows, and what they
+    // said.
+    int64_t key_bytes_ = 0;
+    uint64_t goes_on_bits_ = 0, goes_on_ = 1;
 };
 
 }  // namespace gpushim::analysis
