@@ -75,7 +75,7 @@ class Cutter {
     explicit Cutter(const Period& period) : period_(period) {}
 
     void add(const Token& token) {
-        const uint64_t key = keys_.of(token).key[static_cast<size_t>(period_.anchor.kind)];
+        const uint64_t key = keys_.of(token, period_.anchor.kind);
         if (key == period_.anchor.key) {
             if (pieces_.empty()) find_first();
             if (is_open_) end_piece(token.at_ns);
