@@ -115,8 +115,9 @@ class Pass {
         now_ns_ = call.enter_ns;
         run_.end_ns = std::max({run_.end_ns, call.exit_ns, call.timed ? call.times.end_ns : call.exit_ns});
         bounds_.take(call);
-        for (auto& [device, whole] : whole_)
-            if (whole.is_long()) whole.settle(bounds_.open(device, INT64_MAX), now_ns_, run_);
+        if (std::exchange(is_one_long_, false))
+            for (auto& [device, whole] : whole_)
+                if (whole.is_long()) whole.settle(bounds_.open(device, INT64_MAX), now_ns_, run_);
         for (TimedSpan& span : spans_) span.take(call);
         if (call.kind != CallKind::gone && lasts_into_a_piece(call))
             before_.add(call, now_ns_, [](const Call& old) { return end_of(old); });
@@ -129,7 +130,9 @@ class Pass {
     }
 
     void may_be_busy(const MayBeBusy& said) {
-        whole_[said.device_id].add(said.span, said.stream);
+        LongUnion& whole = whole_[said.device_id];
+        whole.add(said.span, said.stream);
+        is_one_long_ |= whole.is_long();
         for (TimedSpan& open : spans_) open.may_be_busy(said);
         if (lasts_into_a_piece(said))
             recent_.add(said, now_ns_, [](const MayBeBusy& old) { return end_of(old); });
@@ -184,6 +187,7 @@ class Pass {
     Recent<Call> before_;
     Recent<MayBeBusy> recent_;
     std::map<int64_t, LongUnion> whole_;
+    bool is_one_long_ = false;
     std::map<int64_t, std::vector<SpanBusy>> busy_;
     Interval run_ = {0, 0};
     int64_t now_ns_ = 0;

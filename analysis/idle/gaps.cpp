@@ -18,14 +18,14 @@ void Gaps::add(const DeviceOperation& operation) {
     idle_from_ns_ = std::max(idle_from_ns_, operation.end_ns);
 }
 
-std::vector<Gap> Gaps::take() {
-    std::vector<Gap> certain = std::exchange(gaps_, {});
+void Gaps::take(std::vector<Gap>& certain) {
+    certain.clear();
+    certain.swap(gaps_);  // the memory of both is used again
     // Another operation may start at the same time and have been launched first.
     if (!certain.empty() && certain.back().until_ns == last_start_ns_) {
         gaps_.push_back(certain.back());
         certain.pop_back();
     }
-    return certain;
 }
 
 std::vector<Gap> Gaps::finish() {

@@ -30,8 +30,9 @@ class Gaps {
     Gaps(int32_t gpu, Interval window) : gpu_(gpu), window_(window), idle_from_ns_(window.start_ns) {}
 
     void add(const DeviceOperation& operation);  // in order of start
-    std::vector<Gap> take();                     // those that are certain by now; and begins anew
-    std::vector<Gap> finish();                   // the rest
+    // Those that are certain by now, in place of what is there, and begins with the rest.
+    void take(std::vector<Gap>& certain);
+    std::vector<Gap> finish();  // the rest
     // Of what was not taken yet, the begin.
     int64_t from_ns() const { return gaps_.empty() ? idle_from_ns_ : gaps_.front().from_ns; }
 

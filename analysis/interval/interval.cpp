@@ -63,7 +63,17 @@ Intervals subtract(const Intervals& from, const Intervals& what) {
 }
 
 Intervals clip(const Intervals& intervals, Interval within) {
-    return within.end_ns > within.start_ns ? intersect(intervals, {within}) : Intervals{};
+    if (within.end_ns <= within.start_ns) return {};
+    const auto first = std::partition_point(intervals.begin(), intervals.end(), [&](const Interval& span) {
+        return span.end_ns <= within.start_ns;
+    });
+    const auto last = std::partition_point(
+        first, intervals.end(), [&](const Interval& span) { return span.start_ns < within.end_ns; });
+    Intervals inside(first, last);
+    if (inside.empty()) return inside;
+    inside.front().start_ns = std::max(inside.front().start_ns, within.start_ns);
+    inside.back().end_ns = std::min(inside.back().end_ns, within.end_ns);
+    return inside;
 }
 
 Intervals gaps(const Intervals& intervals, Interval within) {

@@ -1,18 +1,14 @@
 #include "activity_sweep.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpushim::analysis {
 
-namespace {
-
-void put_rows(std::vector<int64_t>& sums, int32_t step, std::vector<ActivityRow>& rows) {
-    for (uint32_t classes = 0; classes < sums.size(); ++classes)
-        if (sums[classes] != 0) rows.push_back({step, classes, sums[classes]});
-    std::fill(sums.begin(), sums.end(), 0);
+void ActivitySweep::put_rows(std::vector<int64_t>& sums, int32_t step) {
+    for (uint32_t classes = 0; classes <= most_mask_; ++classes)
+        if (const int64_t ns = std::exchange(sums[classes], 0)) rows_.push_back({step, classes, ns});
 }
-
-}  // namespace
 
 void ActivitySweep::begin(std::span<const Segment> segments) {
     segments_ = segments;
@@ -45,7 +41,7 @@ void ActivitySweep::enter_segment() {
 }
 
 void ActivitySweep::leave_segment() {
-    if (segments_[segment_].step != kNoStep) put_rows(step_sums_, segments_[segment_].step, rows_);
+    if (segments_[segment_].step != kNoStep) put_rows(step_sums_, segments_[segment_].step);
 }
 
 void ActivitySweep::end() {
@@ -74,7 +70,7 @@ void ActivitySweep::take_busy(std::vector<Interval>& into) {
 }
 
 std::vector<ActivityRow> ActivitySweep::finish() {
-    put_rows(rest_sums_, kNoStep, rows_);
+    put_rows(rest_sums_, kNoStep);
     return std::move(rows_);
 }
 

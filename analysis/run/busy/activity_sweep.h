@@ -67,6 +67,7 @@ class ActivitySweep {
 
   private:
     static constexpr size_t kMasks = 1024;
+    void put_rows(std::vector<int64_t>& sums, int32_t step);
     struct End {
         int64_t at_ns;
         int64_t transfer_until_ns;  // later than at_ns: it was a wait
@@ -81,6 +82,7 @@ class ActivitySweep {
     void open(int64_t t_ns, uint32_t bit, int64_t at_ns, int64_t transfer_until_ns) {
         busy_from_ns_ = mask_ == 0 ? t_ns : busy_from_ns_;
         count(bit, 1);
+        most_mask_ = std::max(most_mask_, mask_);
         ends_.push({at_ns, transfer_until_ns, bit});
     }
     void close_first() {
@@ -93,6 +95,7 @@ class ActivitySweep {
     }
     void open_transfer(const End& wait) {
         count(kTransferBit, 1);
+        most_mask_ = std::max(most_mask_, mask_);
         ends_.replace_first({wait.transfer_until_ns, wait.transfer_until_ns, kTransferBit});
     }
     void advance(int64_t t_ns) {
@@ -110,6 +113,7 @@ class ActivitySweep {
     int64_t segment_until_ns_ = INT64_MIN;
     int64_t at_ns_ = INT64_MAX;  // summed up to here
     uint32_t mask_ = 0;          // what runs
+    uint32_t most_mask_ = 0;     // of all so far
     std::array<uint32_t, 10> counts_{};
     MinHeap<End> ends_;  // of what runs
     int64_t* sums_ = nullptr;

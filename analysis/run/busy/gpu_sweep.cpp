@@ -134,7 +134,8 @@ WaitsFor GpuSweep::waits_for(const DeviceOp& op) {
 }
 
 void GpuSweep::ask(const HostLines& lines) {
-    for (const Gap& gap : gaps_->take()) idle_.add(attribute(gap, lines, idle_facts_));
+    gaps_->take(asked_);
+    for (const Gap& gap : asked_) idle_.add(attribute(gap, lines, idle_facts_));
 }
 
 void GpuSweep::end(const HostLines& lines, std::span<const int64_t> threads, const Undisturbed* would) {

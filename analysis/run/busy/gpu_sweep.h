@@ -84,6 +84,7 @@ class GpuSweep {
         void add_to(UnionBySegment& sum, int64_t until_ns);
     } untimed_, untimed_late_;
     std::optional<Gaps> gaps_;
+    std::vector<Gap> asked_;
     std::optional<DeviceOperation> behind_;                      // the first that starts behind what is known
     std::unordered_multimap<int64_t, Dependency> dependencies_;  // by enter; it may be of several
     LaunchFigures launches_;

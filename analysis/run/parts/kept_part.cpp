@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
+#include <vector>
 
 #include "kept_writer.h"
 
@@ -12,7 +12,8 @@ namespace {
 
 class KeptPart : public PartByCall<KeptPart> {
   public:
-    explicit KeptPart(const TraceFacts& facts) : facts_(facts), operations_(facts.steps.size()) {}
+    explicit KeptPart(const TraceFacts& facts)
+        : facts_(facts), timed_(facts.steps.size()), operations_(facts.steps.size()) {}
 
     void see(const Call& call) override {
         if (call.kind == CallKind::operation && call.step != kNoStep)
@@ -20,7 +21,7 @@ class KeptPart : public PartByCall<KeptPart> {
     }
 
     void begin(const TimedPiece& piece) override {
-        for (const WholeStep& whole : piece.steps) timed_.insert(static_cast<size_t>(whole.step));
+        for (const WholeStep& whole : piece.steps) timed_[static_cast<size_t>(whole.step)] = true;
     }
 
     void finish(RunDb& run) override {
@@ -53,7 +54,7 @@ class KeptPart : public PartByCall<KeptPart> {
         for (size_t i = 0; i < facts_.steps.size(); ++i) {
             if (facts_.steps[i].is_warm_up || facts_.steps[i].is_left_out) continue;
             counted.push_back(i);
-            if (timed_.contains(i)) timed.push_back(i);
+            if (timed_[i]) timed.push_back(i);
         }
         std::vector<size_t>& chosen = timed.empty() ? counted : timed;
         std::stable_sort(chosen.begin(), chosen.end(), [this](size_t a, size_t b) {
@@ -63,7 +64,7 @@ class KeptPart : public PartByCall<KeptPart> {
     }
 
     const TraceFacts& facts_;
-    std::set<size_t> timed_;           // by index into facts.steps
+    std::vector<bool> timed_;          // by index into facts.steps
     std::vector<int64_t> operations_;  // by index into facts.steps: called in it
 };
 

@@ -158,13 +158,14 @@ class KernelPart : public PartByCall<KernelPart> {
         const int64_t ran_ns = ran.end_ns - ran.start_ns;
         sums.times.add(ran_ns);
         sums.unsure_ns += ran.unsure_ns;
-        sums.all.add(ran_ns);
+        const int32_t bucket = bucket_of(ran_ns);
+        sums.all.add(ran_ns, bucket);
         sums.small += !ran.is_comm && ran_ns < 2 * latency_ns(gpu);
         if (ran.beside_comm) {
             ++sums.overlapped;
             sums.overlapped_ns += ran_ns;
         } else {
-            sums.alone.add(ran_ns);
+            sums.alone.add(ran_ns, bucket);
         }
     }
 

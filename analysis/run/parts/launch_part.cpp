@@ -64,8 +64,9 @@ class LaunchPart : public PartByCall<LaunchPart> {
         launches.in_steps += facts_.is_in_step(call);
         if (!TraceFacts::has_call(call)) return;  // what it cost is not recorded
         launches.api_sum_ns += cost_ns;
-        launches.api.add(cost_ns);
-        costs_.add(cost_ns);
+        const int32_t bucket = bucket_of(cost_ns);
+        launches.api.add(cost_ns, bucket);
+        costs_.add(cost_ns, bucket);
         if (costs_.count() % kMedianEvery == kEnoughForMedian) usual_cost_ns_ = costs_.value(0.5).value_or(0);
     }
 

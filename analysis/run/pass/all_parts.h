@@ -82,7 +82,7 @@ class Parts {
 
   private:
     // So many at a time, while they and the part's tables are near.
-    static constexpr size_t kAtOnce = 256;
+    static constexpr size_t kAtOnce = 128;
 
     void see_waiting() {
         see_all(seen_);

@@ -1,7 +1,6 @@
 #include "histogram.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "../../to_int64.h"
@@ -11,33 +10,23 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int kBits = 4;  // 16 buckets to an octave
-constexpr int64_t kExact = int64_t{2} << kBits;
-
 constexpr int64_t kLast = 959;  // of the largest number; a damaged run may name others
 
 int64_t low_of_amount(int64_t bucket) {
-    if (bucket < kExact) return bucket;
+    if (bucket < kExactBelow) return bucket;
     bucket = std::min(bucket, kLast);
-    const int64_t octave = bucket >> kBits, part = bucket & ((1 << kBits) - 1);
-    return ((1 << kBits) + part) << (octave - 1);
+    const int64_t octave = bucket >> kBucketBits, part = bucket & ((1 << kBucketBits) - 1);
+    return ((1 << kBucketBits) + part) << (octave - 1);
 }
 
 int64_t high_of_amount(int64_t bucket) {
-    if (bucket < kExact) return bucket;
+    if (bucket < kExactBelow) return bucket;
     bucket = std::min(bucket, kLast);
     // In this order: the last bucket ends where the numbers do.
-    return low_of_amount(bucket) + ((int64_t{1} << ((bucket >> kBits) - 1)) - 1);
+    return low_of_amount(bucket) + ((int64_t{1} << ((bucket >> kBucketBits) - 1)) - 1);
 }
 
 }  // namespace
-
-int32_t bucket_of(int64_t value) {
-    if (value < 0) return -bucket_of(value == INT64_MIN ? INT64_MAX : -value);
-    if (value < kExact) return static_cast<int32_t>(value);
-    const int shift = static_cast<int>(std::bit_width(static_cast<uint64_t>(value))) - 1 - kBits;
-    return static_cast<int32_t>((int64_t{shift} << kBits) + (value >> shift));
-}
 
 int64_t bucket_low(int32_t bucket) {
     return bucket < 0 ? -low_of_amount(-int64_t{bucket}) : low_of_amount(bucket);

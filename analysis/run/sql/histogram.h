@@ -6,6 +6,7 @@
 //   bucket    0 1 … 31     32      33    …     48      …    of a negative value: that of its amount, negative
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -14,7 +15,15 @@ namespace gpushim::analysis {
 
 class RunDb;
 
-int32_t bucket_of(int64_t value);
+constexpr int kBucketBits = 4;  // 16 buckets to an octave
+constexpr int64_t kExactBelow = int64_t{2} << kBucketBits;
+
+constexpr int32_t bucket_of(int64_t value) {
+    if (value < 0) return -bucket_of(value == INT64_MIN ? INT64_MAX : -value);
+    if (value < kExactBelow) return static_cast<int32_t>(value);
+    const int shift = static_cast<int>(std::bit_width(static_cast<uint64_t>(value))) - 1 - kBucketBits;
+    return static_cast<int32_t>((int64_t{shift} << kBucketBits) + (value >> shift));
+}
 int64_t bucket_low(int32_t bucket);  // the values next to 0 and farthest from it that are in it
 int64_t bucket_high(int32_t bucket);
 
@@ -25,8 +34,9 @@ struct Percentile {
 
 class Histogram {
   public:
-    void add(int64_t value) {
-        Cell& cell = at(bucket_of(value));
+    void add(int64_t value) { add(value, bucket_of(value)); }
+    void add(int64_t value, int32_t bucket) {  // which is its own
+        Cell& cell = at(bucket);
         ++cell.count;
         cell.sum += value;
         ++count_;

@@ -16,7 +16,8 @@ struct Loop {
     void operation(int64_t start_us, int64_t end_us, int64_t enter_us, int64_t exit_us, bool h2d = false) {
         gaps.add({start_us * kUs, end_us * kUs, {kThread, enter_us * kUs, exit_us * kUs, h2d}});
         busy_ns += (end_us - start_us) * kUs;
-        ask(gaps.take());
+        gaps.take(certain);
+        ask(certain);
     }
     void ask(const std::vector<Gap>& some) {
         for (const Gap& gap : some) {
@@ -34,6 +35,7 @@ struct Loop {
 
     Scene scene;
     Gaps gaps;
+    std::vector<Gap> certain;
     int64_t window_ns, busy_ns = 0;
     IdleByCause sums;
     int drained = 0;
