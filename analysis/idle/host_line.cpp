@@ -18,11 +18,13 @@ bool says_more(const HostPiece& piece, const HostPiece& old) {
     return old.blocked_on == kNotSampled && piece.blocked_on != kNotSampled;
 }
 
-// Of two at one time the one that counts: what lies beneath may tell in which stage of loading it is.
+// Of two at one time the one that counts: what lies beneath may tell in which stage of loading it is. A copy
+// that it waits for is one, whichever operator asked for it.
 HostPiece above(const HostPiece& piece, const HostPiece& beneath) {
-    if (piece.what != What::loading || piece.stage != LoadingStage::untold) return piece;
+    if (piece.what != What::loading) return piece;
     HostPiece told = piece;
-    told.stage = beneath.what == What::staging ? LoadingStage::copies : beneath.stage;
+    if (beneath.what == What::staging) told.stage = LoadingStage::copies;
+    if (told.stage == LoadingStage::untold) told.stage = beneath.stage;
     return told;
 }
 

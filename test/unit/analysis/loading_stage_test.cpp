@@ -159,6 +159,16 @@ TEST_CASE("what lies beneath a loader tells its stage", "[loading_stage]") {
                                                idle_scene::is(Cause::python, 185, 200)});
 }
 
+//  thread   ┌loader 50 ── of operators, which transform ────180┐ 195┌N┐
+//                 110┌copy┐120
+TEST_CASE("a copy that an operator of the loader makes is one", "[loading_stage]") {
+    idle_scene::Scene scene;
+    scene.line().add(HostCall{What::loading, 50'000, 180'000, kNoGpu, Stage::transforms});
+    scene.call(What::staging, 110, 120);
+    scene.launch(195, 199).gap_before(100, 200, 195, 199);
+    CHECK(parts_of(scene.ask()) == "transforms 100-115, copies 115-125, transforms 125-185");
+}
+
 //  thread   80┌L┐90      gap row 95 ── waits 40, runs 55 ──190   195┌copy N┐
 TEST_CASE("before a batch, what a thread waited for tells the stage, and a sample tells more",
           "[loading_stage]") {
