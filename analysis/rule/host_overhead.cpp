@@ -18,6 +18,15 @@ std::optional<Finding> waits_while_host_is(const Situation& run, Causes causes, 
     return found;
 }
 
+bool is_mostly_the_lock(const Situation& run) {
+    constexpr int64_t kFewest = 10;
+    Query seen = run.ask(
+        "SELECT total(iif(cause = 'interpreter_lock', samples, 0)), total(samples)"
+        " FROM idle_python JOIN v_gpu_basis USING (gpu_id, step) JOIN idle_cause USING (cause)"
+        " WHERE cause_group = 'host'");
+    return seen.step() && seen.real(0) >= kFewest && seen.real(0) >= 0.8 * seen.real(1);
+}
+
 std::optional<Finding> host_overhead(const Situation& run, const HostOverhead& is) {
     if (run.serving().lacks_graphs()) return {};  // another rule's
     std::optional<Finding> found = waits_while_host_is(run, is.causes, is.where);

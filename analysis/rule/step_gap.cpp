@@ -9,6 +9,7 @@
 #include "../advice/rule.h"
 #include "../advice/some_steps.h"
 #include "../text/units.h"
+#include "host_overhead.h"
 
 namespace gpushim::analysis::rule_step_gap {
 
@@ -16,11 +17,16 @@ namespace {
 
 constexpr Causes kHost = {"callback", "host_cpu", "host_blocked", "host_unknown"};
 
+// Where it is the interpreter's lock that the host waits for, another rule says so.
+Causes host_of(const Situation& run) {
+    return is_mostly_the_lock(run) ? Causes{"callback", "host_cpu", "host_unknown"} : kHost;
+}
+
 // Of steps in which no code is loaded: what the host did, unless that is a wait's (see reads_every_step); and
 // the one gap between launches.
-double other_ns(const GpuInStep& gpu, bool reads, double usual_drained_ns) {
-    const double of_waits_ns = std::min(gpu.drained_ns(kHost), kUnusual * usual_drained_ns);
-    return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) + gpu.pause_ns();
+double other_ns(const GpuInStep& gpu, Causes host, bool reads, double usual_drained_ns) {
+    const double of_waits_ns = std::min(gpu.drained_ns(host), kUnusual * usual_drained_ns);
+    return gpu.idle_ns(host) - (reads ? of_waits_ns : 0) + gpu.pause_ns();
 }
 
 constexpr double kMostly = 0.5;  // of what the host did
@@ -40,8 +46,9 @@ struct Pauses {
 };
 
 Pauses pauses_of(const Situation& run) {
+    const Causes host = host_of(run);
     const bool reads = run.reads_every_step();
-    const double usual_drained_ns = run.what_if().usual_drained_ns(kHost);
+    const double usual_drained_ns = run.what_if().usual_drained_ns(host);
     std::map<int64_t, double> longest;  // by number of the step: of the rank that has most of it
     Pauses pauses;
     pauses.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
@@ -49,14 +56,14 @@ Pauses pauses_of(const Situation& run) {
         if (gpu.loads_code) return without_idle(gpu, 0);
         // What looks like loading a batch, where it is much more than is usual.
         const double late_ns = run.more_than_input_ns(gpu);
-        const double ns = other_ns(gpu, reads, usual_drained_ns) + late_ns;
+        const double ns = other_ns(gpu, host, reads, usual_drained_ns) + late_ns;
         pauses.all_ns += ns;
         pauses.before_batch_ns += late_ns;
         longest[gpu.number] = std::max(longest[gpu.number], ns);
         return without_idle(gpu, ns);
     });
     // Without a processor the host does nothing else: that is host_contention.
-    pauses.gain = without_contention(run, kHost, pauses.gain);
+    pauses.gain = without_contention(run, host, pauses.gain);
     std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
     for (const auto& [number, ns] : longest) gaps.emplace_back(ns, number);
     pauses.where = some_steps(std::move(gaps));

@@ -10,7 +10,7 @@ namespace {
 
 static_assert(std::size(kLoadingStages) == static_cast<size_t>(LoadingStage::count));
 
-struct StageOfCode {
+struct StageWord {
     LoadingStage stage;
     CodeWord code;
 };
@@ -19,7 +19,7 @@ struct StageOfName {
     std::string_view name;
 };
 
-constexpr StageOfCode kCode[] = {
+constexpr StageWord kCode[] = {
 #define CODE(stage, ...) {LoadingStage::stage, {__VA_ARGS__}},
 #include "loading_words.def"
 #undef CODE
@@ -37,9 +37,12 @@ constexpr StageOfName kBlocked[] = {
 
 }  // namespace
 
-LoadingStage stage_of_code(std::string_view file, std::string_view function) {
-    for (const StageOfCode& row : kCode)
-        if (fits(row.code, file, function)) return row.stage;
+LoadingStage stage_of_code(std::string_view file, std::string_view function, Loader loader) {
+    const auto counts = [&](const CodeWord& code) {
+        return loader == Loader::named || !code.folder.empty() || code.file != "*";
+    };
+    for (const StageWord& row : kCode)
+        if (counts(row.code) && fits(row.code, file, function)) return row.stage;
     return LoadingStage::untold;
 }
 

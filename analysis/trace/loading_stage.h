@@ -32,7 +32,11 @@ constexpr const LoadingStageRow& row_of(LoadingStage stage) {
 }
 constexpr const char* name_of(LoadingStage stage) { return row_of(stage).name; }
 
-LoadingStage stage_of_code(std::string_view file, std::string_view function);
+// In a loader that nothing names, only names of files tell it: `read` or `transform` is anything in a
+// program.
+enum class Loader : uint8_t { named, not_named };
+
+LoadingStage stage_of_code(std::string_view file, std::string_view function, Loader loader = Loader::named);
 LoadingStage stage_of_operator(std::string_view name);
 LoadingStage stage_of_blocked(std::string_view on);  // a class of host_gap
 

@@ -24,7 +24,7 @@ struct Code {
     std::string file, function;
     bool is_own, is_installed;
     std::optional<PythonDoes> told;
-    LoadingStage stage;
+    LoadingStage stage, stage_by_file;
 };
 
 // As far as a stack was walked, from the outermost line.
@@ -59,7 +59,8 @@ void walk_on(Walked& here, const Code& code, int32_t line) {
     const bool begins_to_load = code.told == PythonDoes::loads && !here.loads;
     if (begins_to_load) here.stage = LoadingStage::untold;  // what calls a loader holds the whole program
     here.loads = here.loads || begins_to_load;
-    if (code.stage != LoadingStage::untold) here.stage = code.stage;
+    const LoadingStage stage = here.loads ? code.stage : code.stage_by_file;
+    if (stage != LoadingStage::untold) here.stage = stage;
     if (code.told && code.told != PythonDoes::loads) {
         here.does = *code.told;
         here.own_does = code.is_own;
@@ -94,7 +95,8 @@ PythonLines python_lines_of(const Database& base) {
                                       is_own_code(file),
                                       is_installed_code(file),
                                       told_by(file, function),
-                                      stage_of_code(file, function)};
+                                      stage_of_code(file, function),
+                                      stage_of_code(file, function, Loader::not_named)};
     }
     std::map<std::tuple<int64_t, int64_t, bool>, int32_t> known;
     std::map<std::pair<int32_t, int32_t>, int32_t> known_places;

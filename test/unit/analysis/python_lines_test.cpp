@@ -117,11 +117,21 @@ TEST_CASE("of a stack loading counts first, then what is innermost", "[python_li
     CHECK(seen({{"/me/data.py", "MyLoader.__next__"}, {"/me/train.py", "log"}}) == PythonDoes::loads);
 }
 
+// No loader is named, only the copy of a batch follows: a program may do anything by such a name.
+TEST_CASE("names of functions tell a stage in a loader that is named, names of files in any",
+          "[python_lines]") {
+    const auto own = [](const char* function) { return std::pair{"/me/train.py", function}; };
+    const char* const kQueue = "/usr/lib/python3.11/queue.py";
+    CHECK(stage_seen({own("transform_loss")}) == LoadingStage::untold);
+    CHECK(stage_seen({own("BatchLoader.__next__"), own("transform")}) == LoadingStage::transforms);
+    CHECK(stage_seen({own("main"), {kQueue, "Queue.get"}}) == LoadingStage::waits);
+}
+
 TEST_CASE("what calls a loader does not say in which stage it is", "[python_lines]") {
     const char* const kData = "/me/data.py";
     const std::pair<const char*, const char*> trains = {"/me/train.py", "read_and_train"},
                                               loads = {kData, "MyLoader.__next__"};
-    CHECK(stage_seen({trains}) == LoadingStage::reads);
+    CHECK(stage_seen({trains}) == LoadingStage::untold);
     CHECK(stage_seen({trains, loads}) == LoadingStage::untold);
     CHECK(stage_seen({trains, loads, {kData, "decode"}, {kData, "resize"}}) == LoadingStage::decodes);
     // A loader in a loader works for it.

@@ -108,6 +108,43 @@ TEST_CASE("a few launches without steps are nothing that comes again and again",
     CHECK(found(1, "gpushim_step").find(" for 1 launch, 0 of them for small kernels") != std::string::npos);
 }
 
+// A wait for the lock takes 5 ms, and samples are 10 apart.
+TEST_CASE("waits that were not seen are the interpreter's lock where nearly all that were are",
+          "[rule][rule_launching]") {
+    const auto with = [](int64_t for_lock, int64_t for_else) {
+        RunRows run;
+        run.rank(0).steps(0, {.ran = {{kCompute, kStepNs - 9 * kMs}},
+                              .idle = {{"interpreter_lock", 4 * kMs}, {"host_blocked", 5 * kMs}}});
+        run.change("UPDATE gpu SET memory_peak_bytes = 13 << 30");
+        const auto sampled = [&](const char* cause, int64_t samples) {
+            run.add("idle_python", {{"gpu_id", 0},
+                                    {"step", 1},
+                                    {"cause", cause},
+                                    {"file", "/me/train.py"},
+                                    {"function", "main"},
+                                    {"line", 7},
+                                    {"ns", samples * kMs},
+                                    {"samples", samples}});
+        };
+        sampled("interpreter_lock", for_lock);
+        sampled("host_blocked", for_else);
+        return run;
+    };
+    const Finding found = with(16, 4).look("python_overhead").value();
+    CHECK(found.gain.low_ns == Approx(4 * kMs).margin(10 * kUs));
+    CHECK(found.gain.high_ns == Approx(9 * kMs));
+    CHECK(found.title.find("and up to 5.00 ms in which it was off its processor and not seen") !=
+          std::string::npos);
+    CHECK_FALSE(with(16, 4).says("step_gap"));
+    REQUIRE(found.heading != nullptr);
+    CHECK(std::string(found.heading->title) == "The lock of Python's interpreter");
+    CHECK(idle_share("python", 0.2).look("python_overhead")->heading == nullptr);
+    for (const auto& [for_lock, for_else] : {std::pair{16, 5}, {9, 0}}) {
+        CHECK(with(for_lock, for_else).look("python_overhead")->gain.high_ns == Approx(4 * kMs));
+        CHECK(with(for_lock, for_else).says("step_gap"));
+    }
+}
+
 // Where all of a program is one call of a trainer, its own line tells nothing.
 TEST_CASE("the line of a library is named where most samples of a line were in it",
           "[rule][rule_launching]") {
