@@ -164,6 +164,13 @@ uint64_t of_any(const KinetoSummary& summary, std::initializer_list<KinetoKind> 
     return count;
 }
 
+std::string of_another_version(const KinetoHead& head) {
+    constexpr int64_t kKnown = 1;
+    if (head.schema_version.value_or(kKnown) == kKnown) return {};
+    return "schemaVersion " + std::to_string(*head.schema_version) + ", where " + std::to_string(kKnown) +
+           " is known: what is new in it was not read";
+}
+
 // Where no GPU worked: what another accelerator did lies in categories of its own.
 std::string without_gpu(const KinetoSummary& summary) {
     constexpr size_t kMost = 3;
@@ -237,6 +244,7 @@ ImportedFile import_kineto(const std::string& file, const std::filesystem::path&
         if (!what.empty()) imported.note += (imported.note.empty() ? file + ": " : "; ") + what;
     };
     if (summary.end != KinetoEnd::whole) add(summary.end_note);
+    add(of_another_version(summary.head));
     if (trace.damaged > 0) add(std::to_string(trace.damaged) + " events could not be read");
     add(too_many_gpus(counts.of_no_gpu));
     add(without_gpu(summary));

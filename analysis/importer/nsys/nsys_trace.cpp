@@ -91,6 +91,7 @@ class NsysImport {
     ImportedFile finish();
     bool has_work() const;
     std::string why_of_profiler() const;
+    std::string missing_tables() const;
     ImportedTrace described(int64_t process) const;
     std::string only_text(std::string_view table, std::string_view column, std::string_view key) const;
 
@@ -369,6 +370,14 @@ std::string NsysImport::why_of_profiler() const {
     return {};
 }
 
+// Without these the work of GPUs is there, but not who asked for it, or what it is called.
+std::string NsysImport::missing_tables() const {
+    std::string missing;
+    for (const char* table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "StringIds"})
+        if (!base_.has(table)) missing += (missing.empty() ? "" : " and ") + std::string(table);
+    return missing.empty() ? "" : "the export has no table " + missing;
+}
+
 ImportedFile NsysImport::finish() {
     ImportedFile made;
     int64_t of_no_gpu = 0;
@@ -379,11 +388,13 @@ ImportedFile NsysImport::finish() {
     }
     if (of_no_gpu > 0) made.note = file_ + ": " + too_many_gpus(of_no_gpu);
     if (!has_work()) made.note = file_ + ": no work of a GPU in it" + why_of_profiler();
+    const auto add = [&](const std::string& what) {
+        made.note += (made.note.empty() ? file_ + ": " : "; ") + what;
+    };
     uint64_t damaged = 0;
     for (const auto& [process, count] : damaged_) damaged += count;
-    if (damaged > 0)
-        made.note += (made.note.empty() ? file_ + ": " : "; ") + std::to_string(damaged) +
-                     " operations have no times that could be read";
+    if (damaged > 0) add(std::to_string(damaged) + " operations have no times that could be read");
+    if (const std::string missing = missing_tables(); !missing.empty()) add(missing);
     return made;
 }
 

@@ -224,6 +224,13 @@ class Kineto(importing.Import):
                 self.assertEqual(stage["stage"], "collates")
                 self.assertAlmostEqual(stage["idle_input_share"], 50 / 400, places=2)
 
+    def test_another_version_of_the_format_is_said(self):
+        trace = self.told("user_annotation", "enumerate(DataLoader)#_Iter.__next__")
+        file = self.folder / "t.json"
+        file.write_text(trace.text().replace('"schemaVersion": 1', '"schemaVersion": 99'), encoding="utf-8")
+        done = self.gpushim("import", "kineto", file, "-o", self.folder / "run.db", expect=3)
+        self.assertIn("schemaVersion 99, where 1 is known", done.stderr)
+
     def test_kernels_are_of_operators_modules_and_ranges(self):
         """forward   |── module ─ |─ linear, 7 ─ |─ addmm ─ launch ─| ─| ─|  range |─ … launch ─|
         backward     |── AddmmBackward0, 7 ── |─ mm ─ launch, launch ─| ──|, on another thread"""

@@ -1,5 +1,6 @@
 """gpushim import nsys: what an export of Nsight Systems says, and what an old one lacks."""
 import gzip
+import contextlib
 import sqlite3
 
 import importing
@@ -262,6 +263,19 @@ class Nsys(importing.Import):
                               self.said)
                 self.assertEqual(self.rows("SELECT dropped FROM rank", run), [(kernels,)])
                 self.assertEqual(self.rows("SELECT count(*) FROM v_launch WHERE device_dur_ns > 0"), [(0,)])
+
+    def test_tables_that_are_missing_are_named(self):
+        for number, (tables, words) in enumerate((
+                (("CUPTI_ACTIVITY_KIND_RUNTIME",), "has no table CUPTI_ACTIVITY_KIND_RUNTIME"),
+                (("CUPTI_ACTIVITY_KIND_RUNTIME", "StringIds"),
+                 "has no table CUPTI_ACTIVITY_KIND_RUNTIME and StringIds"))):
+            path = nsys_made.program(self.folder / f"m{number}.sqlite", nsys_made.NEW)
+            with contextlib.closing(sqlite3.connect(path)) as base:
+                for table in tables:
+                    base.execute(f"DROP TABLE {table}")
+                base.commit()
+            done = self.gpushim("import", "nsys", path, "-o", self.folder / f"m{number}.db", expect=3)
+            self.assertTrue(done.stderr.rstrip().endswith(words), done.stderr)
 
     def test_what_is_no_export_is_refused(self):
         sqlite3.connect(self.folder / "none.db").executescript("CREATE TABLE StringIds (id, value)")
