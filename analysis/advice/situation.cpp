@@ -29,7 +29,7 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
             total != nullptr && total->basis == "slices" ? total->ns(WhatRan::window) : 0;
         run_ns_ = std::max(run_ns_, timed_ns > 0 ? static_cast<double>(timed_ns) : gpus.real(1));
     }
-    all_steps_ = real("SELECT max(whole_steps) FROM v_run_steps").value_or(0);
+    all_steps_ = basis_.whole_steps().value_or(0);
     // The host may be so far ahead that its steps are no measure of a GPU's.
     const double host_ns = real("SELECT avg(dur_ns) FROM v_counted_step WHERE is_slice = 0").value_or(0);
     const double kernels_ns =
@@ -92,8 +92,9 @@ double Situation::more_than_input_ns(const GpuInStep& gpu) const {
 
 double Situation::reads_each() const {
     // What comes in each fourth step, metrics that are printed, is in no step what a mean says.
+    const auto recorded = basis_.recorded_steps();
     const std::string in_most =
-        is_per_step() ? " AND coalesce(2 * steps >= (SELECT max(recorded_steps) FROM v_run_steps), 1)" : "";
+        is_per_step() && recorded ? " AND coalesce(2 * steps >= " + std::to_string(*recorded) + ", 1)" : "";
     return counted(
         real("SELECT max(count * 1.0) FROM transfer_pattern WHERE pattern = 'small_d2h_sync'" + in_most)
             .value_or(0));

@@ -83,8 +83,11 @@ Gain without_idle(const GpuInStep& gpu, double ns) {
 // each step would have it twice.
 WhatIf::WhatIf(const CountedSteps& basis) {
     std::string word;
-    for (const GpuTotal& total : basis.totals())
+    for (const GpuTotal& total : basis.totals()) {
         word = std::max(word, total.basis);  // spans or slices < steps
+        for (const CauseRow& row : kCauses)
+            if (total.idle[static_cast<size_t>(row.cause)].rows != 0) causes_.push_back(row.cause);
+    }
     has_steps_ = word == "steps";
     const std::vector<const GpuInStep*> all = busiest_of(basis, gpus_like(basis, word));
     const auto end_of = [&](size_t from) {
@@ -162,11 +165,17 @@ Gain WhatIf::idle_gone(const GpuInStep& gpu, Causes causes, Left left) {
     return idle_of(gpu, causes, gpu.kernel_gap_ns, kLeftInGraphs);
 }
 
+bool WhatIf::has_any(Causes causes) const {
+    return std::any_of(causes_.begin(), causes_.end(), [&](Cause cause) { return causes.has(cause); });
+}
+
 Gain WhatIf::without(Causes causes, Left left) const {
+    if (!has_any(causes)) return {};
     return shorter([&](const GpuInStep& gpu) { return idle_gone(gpu, causes, left); });
 }
 
 Gain WhatIf::without_usual(Causes causes, Left left) const {
+    if (!has_any(causes)) return {};
     const double most_ns = kUnusual * usual_ns(causes);
     return shorter([&](const GpuInStep& gpu) {
         const Gain gone = idle_gone(gpu, causes, left);
@@ -176,6 +185,7 @@ Gain WhatIf::without_usual(Causes causes, Left left) const {
 }
 
 Gain WhatIf::without_drained(Causes causes) const {
+    if (!has_any(causes)) return {};
     const double most_ns = kUnusual * usual_drained_ns(causes);
     return shorter([&](const GpuInStep& gpu) {
         Gain gone;
@@ -191,10 +201,12 @@ Gain WhatIf::without_drained(Causes causes) const {
 }
 
 double WhatIf::usual_ns(Causes causes) const {
+    if (!has_any(causes)) return 0;
     return usual([&](const GpuInStep& gpu) { return gpu.idle_ns(causes); });
 }
 
 double WhatIf::usual_drained_ns(Causes causes) const {
+    if (!has_any(causes)) return 0;
     return usual([&](const GpuInStep& gpu) { return gpu.drained_ns(causes); });
 }
 
@@ -213,6 +225,7 @@ double WhatIf::usual(const std::function<double(const GpuInStep&)>& of) const {
 }
 
 double WhatIf::idle_ns(Causes causes) const {
+    if (!has_any(causes)) return 0;
     return mean_ns([&](const GpuInStep& gpu) { return gpu.idle_ns(causes); });
 }
 

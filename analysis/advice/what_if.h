@@ -68,10 +68,14 @@ class WhatIf {
     double mean_ns(const std::function<double(const GpuInStep&)>& of) const;  // of other times
 
   private:
+    // Idle time of one of these causes is there; else whatever is asked of them is 0, without a look at all
+    // steps.
+    bool has_any(Causes causes) const;
     double usual(const std::function<double(const GpuInStep&)>& of) const;
 
     std::vector<const GpuInStep*> gpus_;  // of each step and rank the busiest, step by step
     std::vector<size_t> step_ends_;       // in gpus_
+    std::vector<Cause> causes_;           // of idle time on any GPU
     bool has_steps_ = false;
     double step_ns_ = 0;
     double scale_ = 1;  // from the mean of what is in gpus_ to what a gain is of

@@ -30,6 +30,7 @@ Intervals unite(std::vector<Interval> any) {
 }
 
 Intervals unite(const Intervals& a, const Intervals& b) {
+    if (a.empty() || b.empty()) return a.empty() ? b : a;
     Intervals both;
     both.reserve(a.size() + b.size());
     auto of_a = a.begin(), of_b = b.begin();

@@ -36,6 +36,7 @@ constexpr Heading kNoSteps = {"unused GPUs", "A GPU whose process has no steps",
 
 // A process that only logs, or waits for the others to end, has a GPU all the same.
 std::optional<Finding> without_steps(const Situation& run) {
+    if (!run.number("SELECT 1 FROM v_gpu_beside_steps LIMIT 1")) return {};  // counting steps takes longer
     Query row = run.ask(
         "SELECT count(DISTINCT r.rank_id), (SELECT count(*) FROM rank), min(r.rank), min(b.gpu_id)"
         " FROM v_gpu_beside_steps b JOIN rank r ON r.rank_id = b.rank_id WHERE ?1 <="

@@ -205,7 +205,8 @@ std::optional<double> index_of_processes(const Gpus& gpus, const RunClocks& cloc
     return together ? sequential_index(together->busy_ns, together->union_ns) : std::nullopt;
 }
 
-void write_step(const Gpus& gpus, const RunClocks& clocks, const std::optional<double>& index, RunDb& run) {
+void write_step(const Gpus& gpus, const RunClocks& clocks, const std::optional<double>& index,
+                ManyRows& across) {
     std::vector<int64_t> loads, own;
     for (const auto& gpu : gpus) {
         loads.push_back(gpu->compute_ns());
@@ -213,11 +214,11 @@ void write_step(const Gpus& gpus, const RunClocks& clocks, const std::optional<d
     }
     const bool are_slices = gpus.front()->facts().are_slices;
     const auto starts = are_slices ? std::nullopt : starts_of(gpus, clocks);
-    run.add("across",
-            {gpus.front()->step(), static_cast<int64_t>(gpus.size()),
-             starts ? Value(starts->stagger.stagger_ns) : Value(nullptr),
-             starts ? Value(starts->idle_ns) : Value(nullptr), starts ? Value(starts->order) : Value(nullptr),
-             maybe(imbalance(loads)), are_slices ? Value(nullptr) : maybe(step_skew(own)), maybe(index)});
+    across.add({gpus.front()->step(), static_cast<int64_t>(gpus.size()),
+                starts ? Value(starts->stagger.stagger_ns) : Value(nullptr),
+                starts ? Value(starts->idle_ns) : Value(nullptr),
+                starts ? Value(starts->order) : Value(nullptr), maybe(imbalance(loads)),
+                are_slices ? Value(nullptr) : maybe(step_skew(own)), maybe(index)});
 }
 
 // What one computes in a second, over all of its slices that were timed: of one there are more than of
@@ -267,6 +268,7 @@ void write_across(const CollectiveRun& all, RunDb& run) {
     if (!keep_step(gpus)) return;
     const auto every = static_cast<int64_t>(gpus.front()->facts().steps.size()) / kMostUnions + 1;
     int64_t left = kMostUnions, from_step = INT64_MIN;
+    ManyRows across(run, "across");
     for (; go_to_common_step(gpus); gpus.front()->next()) {
         std::optional<double> index;
         if (one_process) {
@@ -276,8 +278,9 @@ void write_across(const CollectiveRun& all, RunDb& run) {
             --left;
             from_step = gpus.front()->step() + every;
         }
-        write_step(gpus, all.clocks, index, run);
+        write_step(gpus, all.clocks, index, across);
     }
+    across.end();
 }
 
 }  // namespace gpushim::analysis

@@ -134,6 +134,11 @@ CountedSteps::CountedSteps(sqlite3* run, std::vector<WrittenGaps> written) {
     read_loads(run);
     read_activity(run);
     sum_rows();
+    Query all(run, file_of(run), "SELECT max(whole_steps), max(recorded_steps) FROM v_run_steps");
+    if (all.step()) {
+        whole_steps_ = all.maybe_real(0);
+        recorded_steps_ = all.maybe(1);
+    }
     size_t rows = 0;
     for (const WrittenGaps& gaps : written) rows += gaps.parts.size();
     Query last(run, file_of(run), "SELECT coalesce(max(rowid), 0) FROM gap");

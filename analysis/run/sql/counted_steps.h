@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -88,6 +89,9 @@ class CountedSteps {
 
     const std::vector<GpuInStep>& rows() const { return rows_; }     // by gpu_id, step
     const std::vector<GpuTotal>& totals() const { return totals_; }  // by gpu_id
+    // The most steps of a rank, as v_run_steps has them.
+    std::optional<double> whole_steps() const { return whole_steps_; }
+    std::optional<int64_t> recorded_steps() const { return recorded_steps_; }
     const GpuInStep* find(int64_t gpu_id, int64_t step) const;
     const GpuTotal* total_of(int64_t gpu_id) const;
     // The rows of `gap` of these causes in which most time went: at most kLargest rowids.
@@ -113,6 +117,8 @@ class CountedSteps {
 
     std::vector<GpuInStep> rows_;
     std::vector<GpuTotal> totals_;
+    std::optional<double> whole_steps_;
+    std::optional<int64_t> recorded_steps_;
     std::vector<std::vector<IdlePart>> idle_;  // of all rows
     std::array<std::vector<Gap>, static_cast<size_t>(Cause::count)> largest_;
 };

@@ -35,11 +35,20 @@ void bind(sqlite3_stmt* statement, int parameter, const Value& value) {
 }
 
 // What several metrics read, and what goes through all steps: computed once.
-constexpr const char* kReadByMetrics[] = {"v_token_place", "v_model_rate", "v_product_rate"};
+constexpr const char* kReadByMetrics[] = {"v_token_place", "v_model_rate", "v_product_rate", "v_gpu_energy"};
+constexpr const char* kRunSteps = "v_run_steps";  // which is read before them
+
+void stand_before(const char* view, const NewDatabase& run) {
+    run.run(std::string("CREATE TEMP TABLE ") + view + " AS SELECT * FROM main." + view);
+}
+
+void leave_to(const char* view, const NewDatabase& run) { run.run(std::string("DROP TABLE temp.") + view); }
 
 }  // namespace
 
 RunDb::RunDb(std::filesystem::path place) : made_(std::move(place), kRunImage) {
+    // All rows of a million steps and more: what is derived goes through them again and again.
+    made_.run("PRAGMA cache_size = -98304");
     made_.run("BEGIN");
     run_files("temporary/");
 }
@@ -94,15 +103,16 @@ void RunDb::end_ranks() {
 
 CountedSteps RunDb::derive() {
     end_ranks();
+    stand_before(kRunSteps, made_);
     run_files("fill/");
     CountedSteps basis(raw(), std::exchange(gaps_, {}));
     basis.stand_before_views(made_);
     StepLengths(raw()).stand_before_view(made_);
     run_files("derive/");
-    for (const char* view : kReadByMetrics)
-        made_.run(std::string("CREATE TEMP TABLE ") + view + " AS SELECT * FROM main." + view);
+    for (const char* view : kReadByMetrics) stand_before(view, made_);
     run_files("metric/");
-    for (const char* view : kReadByMetrics) made_.run(std::string("DROP TABLE temp.") + view);
+    for (const char* view : kReadByMetrics) leave_to(view, made_);
+    leave_to(kRunSteps, made_);
     StepLengths::leave_to_view(made_);
     CountedSteps::leave_to_views(made_);
     derived_ = true;
