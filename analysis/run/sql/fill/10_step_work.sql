@@ -1,10 +1,8 @@
 -- What views and joins over all steps say, kept: reports ask for it again and again.
 INSERT INTO step_work
-SELECT u.gpu_id, s.whole_steps / nullif(s.recorded_steps, 0), c.coverage
-FROM gpu u LEFT JOIN v_run_steps s ON s.rank_id = u.rank_id
-LEFT JOIN (
-  SELECT g.gpu_id, sum(g.timed) * 1.0 / nullif(sum(g.operations), 0) AS coverage
-  FROM gpu_step g JOIN gpu o ON o.gpu_id = g.gpu_id
-    JOIN v_counted_step t ON t.rank_id = o.rank_id AND t.step = g.step
-  WHERE t.is_slice = 0 AND g.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps)
-  GROUP BY g.gpu_id) c ON c.gpu_id = u.gpu_id;
+SELECT u.gpu_id, s.whole_steps / nullif(s.recorded_steps, 0),
+  (SELECT sum(g.timed) * 1.0 / nullif(sum(g.operations), 0)
+   FROM gpu_step g JOIN v_counted_step t ON t.step = g.step
+   WHERE g.gpu_id = u.gpu_id AND t.rank_id = u.rank_id AND t.is_slice = 0
+     AND u.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps)) AS coverage
+FROM gpu u LEFT JOIN v_run_steps s ON s.rank_id = u.rank_id;
