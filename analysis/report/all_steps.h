@@ -16,8 +16,10 @@ struct AllSteps {
     // one.
     double all;
     int64_t counted;
+    bool with_others = false;  // what updates nothing is among them, as so many steps as it is long
 
-    // "mean of all 3,657 steps", "mean of 4.5 steps' work"; empty: the same steps as elsewhere.
+    // "mean of all 3,657 steps", "mean of 4.5 steps' work", "mean with evaluations"; empty: the same steps as
+    // elsewhere.
     std::string differing_text() const;
 };
 

@@ -74,6 +74,8 @@ TEST_CASE("of how many steps totals are is said as closely as it is felt", "[rep
     CHECK(AllSteps{3, 3}.differing_text().empty());
     CHECK(AllSteps{3.02, 3}.differing_text().empty());
     CHECK(AllSteps{4, 3}.differing_text() == "mean of all 4 steps");
+    CHECK(AllSteps{4.4, 3, true}.differing_text() == "mean with evaluations");
+    CHECK(AllSteps{100.3, 100, true}.differing_text().empty());
     CHECK(AllSteps{4.48, 3}.differing_text() == "mean of 4.5 steps' work");
     CHECK(AllSteps{103.7, 100}.differing_text() == "mean of all 104 steps");
 }
