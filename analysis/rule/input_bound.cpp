@@ -20,8 +20,12 @@ constexpr double kOften = 3;   // in a step: a loss is read once
 struct Exchange {
     double back_bytes = 0, out_bytes = 0;
     double sent = 0, read = 0;  // how often in a step
+    double batches = 0;         // of a step, that are trained on
     bool is_large() const { return back_bytes >= kMuch && out_bytes > 0 && 2 * back_bytes >= out_bytes; }
-    bool is_often() const { return read >= kOften && sent >= kOften && sent <= 2 * read && read <= 2 * sent; }
+    // Batches of which the loss of each is read come as often.
+    bool is_often() const {
+        return read >= kOften && sent >= kOften && sent <= 2 * read && read <= 2 * sent && 2 * batches < sent;
+    }
 };
 
 Exchange exchange_of(const Situation& run) {
@@ -31,7 +35,8 @@ Exchange exchange_of(const Situation& run) {
         " WHERE steps * 5 >= 4 * (SELECT max(whole_steps) FROM v_run_steps) GROUP BY gpu_id"
         " ORDER BY 1 DESC LIMIT 1");
     if (!run.has_steps() || !row.step()) return {};
-    return {run.counted(row.real(0)), run.counted(row.real(1)), run.counted(row.real(2)), run.reads_each()};
+    return {run.counted(row.real(0)), run.counted(row.real(1)), run.counted(row.real(2)), run.reads_each(),
+            run.real("SELECT max(forwards) FROM v_phases_of_step").value_or(0)};
 }
 
 constexpr Heading kExchanged = {"host-bound", "Host work between copies back and forth",

@@ -133,6 +133,15 @@ TEST_CASE("what lies between many readings and as many sendings is not called lo
           std::string::npos);
     CHECK(run_of(1, 8, "input_wait").look("input_bound")->heading == nullptr);  // a branch, a norm
     CHECK(run_of(8, 1, "input_wait").look("input_bound")->heading == nullptr);  // micro-batches and a loss
+    RunRows trained = run_of(8, 8, "input_wait");                               // … the loss of each
+    for (int64_t step = 0; step < RunRows::kSteps; ++step)
+        for (int64_t batch = 0; batch < 8; ++batch)
+            trained.add("phase", {{"rank_id", 0},
+                                  {"step", step},
+                                  {"name", "forward"},
+                                  {"begin_ns", step * 20 * kMs + batch * kMs},
+                                  {"dur_ns", kMs / 2}});
+    CHECK(trained.look("input_bound")->heading == nullptr);
 }
 
 //  19 steps load for 100 us, one for 40 ms, and the loader says so: workers deliver in bursts

@@ -15,22 +15,26 @@ SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.left_out, s.why,
 FROM step s
 WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or not all of it';
 
--- Batches of a step, each of which has a forward and, behind it, collectives of its own, and all of which one
--- update follows: gradients are reduced for each, where they could be added up first. A collective beside a
--- forward is not of gradients. By 32 steps of one rank, which agree; no row: not so, or not told.
-CREATE VIEW v_reduced_batches AS
+-- Phases of 32 steps of one rank. beside: of forwards, those in which collectives were called, too. Such are
+-- not of gradients.
+CREATE VIEW v_phases_of_step AS
 WITH some AS (
   SELECT rank_id, step FROM v_counted_step
-  WHERE rank_id = (SELECT min(rank_id) FROM v_counted_step) ORDER BY step LIMIT 32),
-batches AS (
-  SELECT s.step, sum(p.name = 'forward') AS forwards, sum(p.name = 'communication') AS reductions,
-    sum(p.name = 'optimizer') AS updates,
-    sum(p.name = 'forward' AND EXISTS (SELECT 1 FROM phase c
-      WHERE c.rank_id = p.rank_id AND c.step = p.step AND c.name = 'communication'
-        AND c.begin_ns < p.begin_ns + p.dur_ns AND c.begin_ns + c.dur_ns > p.begin_ns)) AS beside
-  FROM some s JOIN phase p ON p.rank_id = s.rank_id AND p.step = s.step GROUP BY s.step)
-SELECT min(forwards) AS batches FROM batches
-HAVING min(forwards) = max(forwards) AND min(forwards) > 1 AND count(*) = (SELECT count(*) FROM some)
+  WHERE rank_id = (SELECT min(rank_id) FROM v_counted_step) ORDER BY step LIMIT 32)
+SELECT s.step, count(iif(p.name = 'forward', 1, NULL)) AS forwards,
+  count(iif(p.name = 'communication', 1, NULL)) AS reductions,
+  count(iif(p.name = 'optimizer', 1, NULL)) AS updates,
+  count(iif(p.name = 'forward' AND EXISTS (SELECT 1 FROM phase c
+    WHERE c.rank_id = p.rank_id AND c.step = p.step AND c.name = 'communication'
+      AND c.begin_ns < p.begin_ns + p.dur_ns AND c.begin_ns + c.dur_ns > p.begin_ns), 1, NULL)) AS beside
+FROM some s LEFT JOIN phase p ON p.rank_id = s.rank_id AND p.step = s.step GROUP BY s.step;
+
+-- Batches of a step, each of which has a forward and, behind it, collectives of its own, and all of which one
+-- update follows: gradients are reduced for each, where they could be added up first. No row: not so, or not
+-- told.
+CREATE VIEW v_reduced_batches AS
+SELECT min(forwards) AS batches FROM v_phases_of_step
+HAVING min(forwards) = max(forwards) AND min(forwards) > 1
   AND min(reductions = forwards AND updates = 1 AND beside = 0);
 
 -- GPUs of processes without steps that did next to nothing on any GPU, where other processes have steps: they
