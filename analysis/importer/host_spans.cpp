@@ -20,17 +20,15 @@ void HostSpans::add(const HostSpan& span) {
     }
     go_to(span.start_ns);
     if (span.inside == HostInside::framework) begin_operator();
-    if (const LoadingStage stage = stage_begun(span); stage != LoadingStage::untold)
-        stages_.push_back({span.end_ns, stage});
+    begin_stage(span);
     open_until(span.inside) = std::max(open_until(span.inside), span.end_ns);
 }
 
-LoadingStage HostSpans::stage_begun(const HostSpan& span) {
+// What is around a loader does not say its stage.
+void HostSpans::begin_stage(const HostSpan& span) {
     end_stages(span.start_ns);
     if (span.inside == HostInside::input && open_until(HostInside::input) <= span.start_ns) stages_.clear();
-    const bool works_on_samples = span.inside == HostInside::framework && stages_.empty() &&
-                                  open_until(HostInside::input) > span.start_ns;
-    return works_on_samples && span.stage == LoadingStage::untold ? LoadingStage::transforms : span.stage;
+    if (span.stage != LoadingStage::untold) stages_.push_back({span.end_ns, span.stage});
 }
 
 // Of a long operator the parts count, if it is made of many short ones: that is dispatching. One that goes on

@@ -7,14 +7,13 @@
 //   given     |p|iiiiiiiii|pppp|ffff|pp|ff|pppp|
 //
 // Of input, which stage of loading it is: of spans in it whose names tell the one that began last; what is
-// around it holds the whole program. Operators of the loader that tell none, and in which nothing around them
-// does, transform samples.
+// around it holds the whole program.
 //
 //   stages   |────────────── reads ─────────|
 //   input      |════════════════════|
-//   stages       |── reads ──|  |ff|
+//   stages       |── reads ──|
 //                  |dec.|
-//   given      |.|r|dddd|rrrr|..|tt|
+//   given      |.|r|dddd|rrrr|.....|
 //
 // Memory is that of one span, and of those open in which a stage is told. One thread.
 #pragma once
@@ -60,7 +59,7 @@ class HostSpans {
     int64_t& open_until(HostInside inside) { return open_until_ns_[static_cast<size_t>(inside)]; }
     void begin_operator();
     void go_to(int64_t until_ns);
-    LoadingStage stage_begun(const HostSpan& span);
+    void begin_stage(const HostSpan& span);
     void end_stages(int64_t by_ns);
     void extend(HostInside inside, LoadingStage stage, int64_t from_ns);
 

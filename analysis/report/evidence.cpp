@@ -107,7 +107,7 @@ void doubt_clocks(const ReportSource& source, Wrongs& wrongs) {
     if (!odd.step() || odd.maybe(0).value_or(0) <= 0) return;
     wrongs.push_back({odd.real(0) > kManyLost * std::max(odd.real(1), 1.0) ? Grade::poor : Grade::fair,
                       counted_text(odd.number(0), "operation", "operations") +
-                          " began before they were asked for: a clock jumped, or clocks disagree"});
+                          " began before being asked for: a clock jumped, or clocks disagree"});
 }
 
 void doubt_steps(const ReportSource& source, Wrongs& wrongs) {

@@ -37,11 +37,12 @@ struct Skew {
 void read_ranks(const Database& run, Skew& skew) {
     Query row = run.prepare(
         "SELECT s.steps, s.spread_p50_ns, s.clock_error_ns, s.lost_gpu_ns, s.mirror_disagreement,"
-        " coalesce(s.why, ''), s.straggler_rank, s.time_saved_per_step_ns, s.p_value, coalesce(s.cause, ''),"
+        " coalesce(s.why, ''), coalesce(r.rank, s.straggler_rank), s.time_saved_per_step_ns, s.p_value, "
+        "coalesce(s.cause, ''),"
         " s.cause_share, k.largest_steps, s.least_saved_per_step_ns, s.most_saved_per_step_ns,"
         " s.first_collectives, s.of_collectives, s.suspect_rank, s.needed_steps FROM skew s"
-        " LEFT JOIN rank r ON r.rank = s.straggler_rank"
-        " LEFT JOIN skew_rank k ON k.comm = s.comm AND k.rank_id = r.rank_id"
+        " LEFT JOIN skew_rank k ON k.comm = s.comm AND k.comm_rank = s.straggler_rank"
+        " LEFT JOIN rank r ON r.rank_id = k.rank_id"
         " ORDER BY coalesce(s.lost_gpu_ns, 0) DESC, s.comm LIMIT 1");
     if (!row.step()) return;
     skew.is_there = true;
@@ -100,7 +101,9 @@ Json json_of(const Skew& skew, const Database& run) {
         "SELECT count(DISTINCT coalesce(s.shared_id, g.gpu_id)) FROM gpu g LEFT JOIN shared_gpu s"
         " ON s.gpu_id = g.gpu_id WHERE g.gpu_id NOT IN (SELECT gpu_id FROM v_unused_gpu)");
     gpus.step();
-    const std::string alone = gpus.number(0) < 2 ? "one GPU" : "no timed step that all GPUs have";
+    const std::string alone = gpus.number(0) < 2
+                                  ? "one GPU"
+                                  : "no timed step that all GPUs have, or their steps are of other lengths";
     const std::string none = !skew.why.empty() ? skew.why
                              : skew.is_there   ? "not known"
                                                : "no collective was seen on several ranks";

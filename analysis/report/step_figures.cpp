@@ -34,9 +34,9 @@ void read_lengths(const ReportSource& source, ShownSteps& steps) {
         " GROUP BY rank_id)");
     // Of a few steps the mean may be of none in which the host waits.
     Query ahead = source.run.prepare(
-        "SELECT CAST(max(work_ns) AS INTEGER), max(work_ns) > 1.05 * max(mean_ns) FROM v_host_ahead"
-        " HAVING count(*) > 0");
-    steps.host_ahead = !source.is_part_of_run() && ahead.step();
+        "SELECT CAST(max(work_ns) AS INTEGER), max(work_ns) > 1.05 * max(mean_ns), count(*) FROM "
+        "v_host_ahead");
+    steps.host_ahead = !source.is_part_of_run() && ahead.step() && ahead.number(2) > 0;
     if (steps.host_ahead && ahead.number(1) != 0) steps.ahead_work_ns = ahead.maybe(0);
     if (counts.step()) {
         steps.count = counts.number(0);

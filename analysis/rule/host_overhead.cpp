@@ -20,6 +20,7 @@ std::optional<Finding> waits_while_host_is(const Situation& run, Causes causes, 
 
 bool is_mostly_the_lock(const Situation& run) {
     constexpr int64_t kFewest = 10;
+    if (!run.number("SELECT 1 FROM idle_python LIMIT 1")) return false;  // most runs
     Query seen = run.ask(
         "SELECT total(iif(cause = 'interpreter_lock', samples, 0)), total(samples)"
         " FROM idle_python JOIN v_gpu_basis USING (gpu_id, step) JOIN idle_cause USING (cause)"

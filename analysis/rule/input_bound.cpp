@@ -1,6 +1,8 @@
 // The GPU waits for the next batch: the thread that launches loads it, or waits for workers that do.
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "../advice/contention.h"
 #include "../advice/rule.h"
@@ -19,14 +21,29 @@ constexpr double kOften = 3;   // in a step: a loss is read once
 // many times and sends as often, a simulator may. No call tells these from loading a batch.
 struct Exchange {
     double back_bytes = 0, out_bytes = 0;
-    double sent = 0, read = 0;  // how often in a step
-    double batches = 0;         // of a step, that are trained on
+    double sent = 0, read = 0, waits = 0;  // how often in a step: the GPU waits before what is sent
+    double batches = 0;                    // of a step, that are trained on
     bool is_large() const { return back_bytes >= kMuch && out_bytes > 0 && 2 * back_bytes >= out_bytes; }
-    // Batches of which the loss of each is read come as often.
+    // Batches of which the loss of each is read come as often; the tensors of one batch are no turns.
     bool is_often() const {
-        return read >= kOften && sent >= kOften && sent <= 2 * read && read <= 2 * sent && 2 * batches < sent;
+        return read >= kOften && sent >= kOften && waits >= kOften && waits > batches && waits <= 2 * read;
     }
 };
+
+// How often in a mean step a GPU waits for what looks like input.
+double input_waits(const Situation& run) {
+    std::map<int64_t, std::pair<double, double>> of_gpus;  // waits, steps
+    for (const GpuInStep& gpu : run.basis().rows()) {
+        int32_t pieces = 0;  // a wait has one of each cause: off the processor, then on it
+        for (const IdlePart& part : gpu.idle)
+            if (kInputCauses.has(part.cause)) pieces = std::max(pieces, part.pieces);
+        of_gpus[gpu.gpu_id].first += pieces;
+        of_gpus[gpu.gpu_id].second += 1;
+    }
+    double most = 0;
+    for (const auto& [gpu_id, sum] : of_gpus) most = std::max(most, sum.first / sum.second);
+    return most;
+}
 
 Exchange exchange_of(const Situation& run) {
     Query row = run.ask(
@@ -35,8 +52,9 @@ Exchange exchange_of(const Situation& run) {
         " WHERE steps * 5 >= 4 * (SELECT max(whole_steps) FROM v_run_steps) GROUP BY gpu_id"
         " ORDER BY 1 DESC LIMIT 1");
     if (!run.has_steps() || !row.step()) return {};
-    return {run.counted(row.real(0)), run.counted(row.real(1)), run.counted(row.real(2)), run.reads_each(),
-            run.real("SELECT max(forwards) FROM v_phases_of_step").value_or(0)};
+    return {run.counted(row.real(0)), run.counted(row.real(1)),
+            run.counted(row.real(2)), run.reads_each(),
+            input_waits(run),         run.real("SELECT max(forwards) FROM v_phases_of_step").value_or(0)};
 }
 
 constexpr Heading kExchanged = {"host-bound", "Host work between copies back and forth",
@@ -62,7 +80,7 @@ void say_turns(const Situation& run, const Exchange& exchange, double idle_ns, b
     found.heading = &kTurns;
     found.title = "the GPU waits " + duration_text(idle_ns) + " of a step while the launching thread " +
                   (waits ? "waits" : "works on its CPU") + " between what it reads back and what it sends, " +
-                  count_text(to_int64(exchange.sent)) +
+                  count_text(to_int64(exchange.waits)) +
                   " times in a step: for simulators or players, or for its next batches";
     found.try_it = run.advice({"input_bound.turns"});
 }

@@ -1,13 +1,15 @@
 // Ranks wait for each other's messages: stages of a pipeline, or parts of a grid. One has more to do than the
 // others, or all have as much and the pipeline has to fill and to empty.
 //
-//   rank 0  ██▒▒██▒▒██▒▒    ▒: waits for rank 1, which      rank 0  ██ ██ ▒▒ ▒▒ ██ ██   two micro-batches:
-//   each rank 1  ▒▒██████████    has twice as much to do         rank 1  ▒▒ ██ ██ ██ ██ ▒▒   waits for a
-//   third
+// clang-format off
+//   rank 0  ██▒▒██▒▒██▒▒  ▒: waits for rank 1, which   |   rank 0  ██ ██ ▒▒ ▒▒ ██ ██  two micro-batches: each
+//   rank 1  ▒▒██████████  has twice as much to do      |   rank 1  ▒▒ ██ ██ ██ ██ ▒▒  waits for a third
+// clang-format on
 #include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,32 +31,52 @@ struct Exchanger {
     double compute_ns = 0, wait_ns = 0;  // of a mean step
 };
 
-// A process with several GPUs hands over by copies or by all of its communicators: what of that is whose wait
-// is not told.
-std::vector<Exchanger> exchangers_of(const Situation& run) {
-    std::vector<Exchanger> all;
+// In a mean timed step, by GPU: how long it waited for messages. Empty: there are none, or they are not most
+// of what ranks wait for.
+std::map<int64_t, double> message_waits(const Situation& run) {
+    std::map<int64_t, double> waits;
+    if (!run.number("SELECT 1 FROM collective_stat WHERE op = 'send' LIMIT 1")) return waits;
     double of_messages_ns = 0, of_all_ns = 0;
     Query row = run.ask(
-        "SELECT u.gpu_id, coalesce(r.rank, u.rank_id), total(iif(i.op = 'send', i.wait_ns, 0)),"
-        " total(i.wait_ns) FROM collective_instance i"
-        " JOIN v_counted_step s ON s.rank_id = i.rank_id AND s.step = i.step JOIN gpu u ON u.gpu_id = "
-        "i.gpu_id"
-        " JOIN rank r ON r.rank_id = u.rank_id GROUP BY u.gpu_id ORDER BY u.gpu_id");
+        "SELECT i.gpu_id, total(iif(i.op = 'send', i.wait_ns, 0)), total(i.wait_ns)"
+        " FROM collective_instance i JOIN v_gpu_basis b ON b.gpu_id = i.gpu_id AND b.step = i.step"
+        " GROUP BY i.gpu_id");
     while (row.step()) {
-        of_messages_ns += row.real(2);
-        of_all_ns += row.real(3);
-        const GpuTotal* total = run.basis().total_of(row.number(0));
-        if (total == nullptr || total->steps <= 0 || total->ns(WhatRan::window) <= 0) return {};
-        all.push_back({row.number(0), "rank " + std::to_string(row.number(1)),
-                       timed_gpu(run, row.number(0)).compute_ns,
-                       total->real(WhatRan::waiting_for_peer) / static_cast<double>(total->steps)});
+        waits[row.number(0)] = row.real(1);
+        of_messages_ns += row.real(1);
+        of_all_ns += row.real(2);
     }
-    return of_messages_ns > kMostly * of_all_ns ? all : std::vector<Exchanger>();
+    if (of_messages_ns <= kMostly * of_all_ns) waits.clear();
+    return waits;
+}
+
+// A process with several GPUs hands over by copies or by all of its communicators: what of that is whose wait
+// is not told. Nor is anything said where it is not known how long one of them waited.
+std::vector<Exchanger> exchangers_of(const Situation& run) {
+    const std::map<int64_t, double> waits = message_waits(run);
+    if (waits.empty()) return {};
+    std::map<int64_t, double> compute_ns;
+    for (const TimedGpu& gpu : timed_gpus(run)) compute_ns[gpu.gpu_id] = gpu.compute_ns;
+    std::vector<Exchanger> all;
+    std::set<int64_t> ranks;
+    Query row = run.ask(
+        "SELECT u.gpu_id, coalesce(r.rank, u.rank_id), u.gpu_id IN (SELECT gpu_id FROM v_unknown_wait)"
+        " FROM gpu u JOIN rank r ON r.rank_id = u.rank_id ORDER BY u.gpu_id");
+    while (row.step()) {
+        const auto waited = waits.find(row.number(0));
+        if (waited == waits.end()) continue;
+        const GpuTotal* total = run.basis().total_of(row.number(0));
+        const bool is_known = total != nullptr && total->basis == "steps" && row.number(2) == 0;
+        if (!is_known || !ranks.insert(row.number(1)).second) return {};
+        const auto steps = static_cast<double>(total->steps);
+        all.push_back({row.number(0), "rank " + std::to_string(row.number(1)), compute_ns[row.number(0)],
+                       std::min(waited->second, total->real(WhatRan::waiting_for_peer)) / steps});
+    }
+    return all;
 }
 
 struct Work {
-    std::vector<const Exchanger*> more,
-        others;  // that compute more than the mean of all, by kUneven; the rest
+    std::vector<const Exchanger*> more, others;  // compute more than the mean of all, by kUneven; the rest
     double mean_ns = 0, least_wait_ns = std::numeric_limits<double>::infinity();
 
     static double mean_of(const std::vector<const Exchanger*>& some) {
@@ -100,7 +122,8 @@ void say_uneven(const Situation& run, const Work& work, Finding& found) {
                   duration_text(Work::mean_of(work.more)) +
                   " of a step, and the others, which wait for messages, " +
                   duration_text(Work::mean_of(work.others)) + " on average";
-    found.lead = "ranks wait for the messages of " + names_of(work.more) + ", with more to do";
+    found.lead = "ranks wait for messages of " + names_of(work.more) +
+                 (work.more.size() == 1 ? ", which has" : ", which have") + " more to do";
     found.try_it = run.advice({"message_waits.uneven"});
     std::map<int64_t, Gain> less;
     for (const Exchanger* one : work.more) {
@@ -111,12 +134,16 @@ void say_uneven(const Situation& run, const Work& work, Finding& found) {
     found.confidence = 0.7;
 }
 
-void say_pipeline(const Situation& run, size_t ranks, const Work& work, Finding& found) {
+void say_all_wait(const Situation& run, size_t ranks, const Work& work, Finding& found) {
     found.title =
         "each of " + count_text(static_cast<int64_t>(ranks)) + " ranks waits at least " +
         duration_text(work.least_wait_ns) +
-        " of a step for messages of others, though none has much more to do, as in a pipeline that fills "
-        "and empties";
+        " of a step for messages of others: as in a pipeline that fills and empties, or where ranks "
+        "are late by turns";
+    if (!work.more.empty() && !work.others.empty())
+        found.title += "; " + names_of(work.more) + (work.more.size() == 1 ? " computes " : " compute ") +
+                       duration_text(Work::mean_of(work.more)) + ", the others " +
+                       duration_text(Work::mean_of(work.others)) + " on average";
     found.try_it = run.advice({"message_waits"});
     found.gain = {0, std::min(kFewerWaits * work.least_wait_ns, run.step_ns())};
     found.confidence = 0.5;
@@ -132,15 +159,15 @@ std::optional<Finding> look(const Situation& run) {
     if (work.is_uneven())
         say_uneven(run, work, found);
     else
-        say_pipeline(run, all.size(), work, found);
+        say_all_wait(run, all.size(), work, found);
     found.evidence = run.rows(
         "collective_stat", "SELECT rowid FROM collective_stat WHERE op = 'send' ORDER BY count DESC LIMIT 3");
     return found;
 }
 
-constexpr Heading kHeading = {"pipeline-bound", "Ranks that wait for each other's messages",
+constexpr Heading kHeading = {"message-bound", "Ranks that wait for each other's messages",
                               "all ranks wait for messages of others",
-                              "more micro-batches, or several stages on each rank"};
+                              "messages that come sooner: more micro-batches, or work that is more even"};
 const RuleRegistration kRegistration({"message_waits", Scope::kManyGpus, look, kHeading});
 
 }  // namespace

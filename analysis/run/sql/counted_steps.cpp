@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -254,7 +255,9 @@ void CountedSteps::take_gaps(std::vector<WrittenGaps> written) {
         const WrittenGaps gaps = std::move(of_gpu);
         GapSums sums(*this, gaps.parts.size());
         for (size_t i = 0; i < gaps.parts.size(); ++i)
-            sums.add(gaps.gpu_id, gaps.steps[i], gaps.parts[i], gaps.first_rowid + static_cast<int64_t>(i));
+            if (!sums.add(gaps.gpu_id, gaps.steps[i], gaps.parts[i],
+                          gaps.first_rowid + static_cast<int64_t>(i)))
+                throw std::logic_error("rows of idle time were not written in order");
         sums.end();
     }
 }

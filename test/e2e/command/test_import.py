@@ -387,9 +387,9 @@ class Kineto(importing.Import):
             run = self.imported(trace.write(self.folder / "t.json.gz"))
             verdict = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)["verdict"]
             trusted[jump] = (verdict["trust"], [what for what in verdict["evidence"]
-                                                if "began before they were asked for" in what])
+                                                if "began before being asked for" in what])
         self.assertEqual(trusted[0][1], [])
-        self.assertEqual(trusted[hour], ("poor", ["20 operations began before they were asked for: "
+        self.assertEqual(trusted[hour], ("poor", ["20 operations began before being asked for: "
                                                   "a clock jumped, or clocks disagree"]))
 
     def test_files_that_are_none_are_named_and_the_others_taken(self):

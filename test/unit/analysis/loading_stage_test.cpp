@@ -89,7 +89,9 @@ TEST_CASE("names of functions tell at which stage of loading they are", "[loadin
     CHECK(stage_of_code(packages + "requests/sessions.py", "Session.get") == Stage::reads);
     CHECK(stage_of_code(packages + "torch/utils/data/_utils/fetch.py", "fetch") == Stage::untold);
     CHECK(stage_of_operator("aten::stack") == Stage::collates);
-    CHECK(stage_of_operator("aten::div") == Stage::untold);
+    CHECK(stage_of_operator("aten::div") == Stage::transforms);
+    for (const char* const moves : {"aten::to", "aten::copy_", "aten::empty", "aten::select", "aten::index"})
+        CHECK(stage_of_operator(moves) == Stage::untold);
     CHECK(stage_of_blocked("waiting_for_lock") == Stage::waits);
     CHECK(stage_of_blocked("disk") == Stage::reads);
     CHECK(stage_of_blocked("sleeping") == Stage::untold);
@@ -127,7 +129,7 @@ TEST_CASE("of stages in each other the one that began last counts, and only in a
 TEST_CASE("what is around a loader does not say its stage", "[loading_stage]") {
     CHECK(laid_out({frame(0, 20, Stage::reads), loader(2, 10), loader(3, 5), op(7, 8), loader(12, 16),
                     frame(13, 14, Stage::decodes)},
-                   20) == "--iiiiitii--idii----");
+                   20) == "--iiiiiiii--idii----");
     CHECK(laid_out({frame(0, 20, Stage::reads), loader(2, 10, Stage::decodes), loader(12, 16)}, 20) ==
           "--dddddddd--iiii----");
 }
@@ -135,9 +137,9 @@ TEST_CASE("what is around a loader does not say its stage", "[loading_stage]") {
 //  input       0|──────────────────────────────|20
 //  operators      2|stack────────|8 10|──|12
 //  in it            4|copy|6
-TEST_CASE("an operator of a loader transforms, unless something says more", "[loading_stage]") {
+TEST_CASE("an operator of a loader tells a stage if its name does", "[loading_stage]") {
     CHECK(laid_out({loader(0, 20), op(2, 8, Stage::collates), op(4, 6), op(10, 12)}, 20) ==
-          "iibbbbbbiittiiiiiiii");
+          "iibbbbbbiiiiiiiiiiii");
     // Of a loader with workers all is waiting that nothing else says.
     CHECK(laid_out({loader(0, 20, Stage::waits), op(2, 4), op(10, 12, Stage::copies)}, 20) ==
           "wwwwwwwwwwccwwwwwwww");

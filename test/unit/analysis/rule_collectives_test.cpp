@@ -95,21 +95,24 @@ TEST_CASE("twice the parameters are reduced", "[rule][rule_collectives]") {
 //  a step   |fwd|bwd  |fwd|bwd  |opt|     gradients are reduced behind each forward
 //                 ccc       ccc
 TEST_CASE("gradients of each batch are reduced, where one reduction would do", "[rule][rule_collectives]") {
-    const auto run_of = [](int64_t forward_ns, int64_t updates, int64_t calls) {
+    const auto run_of = [](int64_t forward_ns, int64_t updates, int64_t calls, int64_t first_ns = 2 * kMs) {
         RunRows run = two_ranks(4 * kMs);
         add_calls(run, {25'000'000, calls, 4 * kMs / calls, 4 * kMs / calls});
         run.add("allreduce_check", {{"params_implied", 100e6}});
-        const auto phase = [&](int64_t step, const char* name, int64_t begin_ns, int64_t ns) {
+        const auto phase = [&](int64_t step, const char* name, int64_t begin_ns, int64_t ns,
+                               int64_t device_ns = kMs) {
             run.add("phase", {{"rank_id", 0},
                               {"step", step},
                               {"name", name},
                               {"begin_ns", step * kStepNs + begin_ns},
-                              {"dur_ns", ns}});
+                              {"dur_ns", ns},
+                              {"device_ns", device_ns}});
         };
         for (int64_t step = 0; step < RunRows::kSteps; ++step) {
             for (const int64_t batch : {0, 1}) {
                 phase(step, "forward", batch * 8 * kMs, forward_ns);
-                phase(step, "communication", batch * 8 * kMs + 4 * kMs, 4 * kMs);
+                phase(step, "communication", batch * 8 * kMs + 4 * kMs, 4 * kMs,
+                      batch == 0 ? first_ns : 2 * kMs);
             }
             for (int64_t update = 0; update < updates; ++update)
                 phase(step, "optimizer", 16 * kMs + update * kMs, kMs);
@@ -126,6 +129,7 @@ TEST_CASE("gradients of each batch are reduced, where one reduction would do", "
     CHECK(!run_of(6 * kMs, 1, 4).look("redundant_collectives"));  // also beside a forward: of activations
     CHECK(!run_of(3 * kMs, 2, 4).look("redundant_collectives"));  // each batch updates
     CHECK(!run_of(3 * kMs, 1, 5).look("redundant_collectives"));
+    CHECK(!run_of(3 * kMs, 1, 4, 10 * kUs).look("redundant_collectives"));  // a loss; gradients in buckets
 }
 
 TEST_CASE("redundant collectives are worth it by what is too much", "[rule][rule_collectives]") {

@@ -112,8 +112,10 @@ TEST_CASE("what is computed between copies back and forth is not called loading"
 //  host         | simulator |       | simulator |
 TEST_CASE("what lies between many readings and as many sendings is not called loading",
           "[rule][rule_input]") {
-    const auto run_of = [](int64_t sent, int64_t read, const char* cause) {
-        RunRows run = idle_run(cause, 3 * kMs);
+    const auto run_of = [](int64_t sent, int64_t read, const char* cause, int64_t waits = 8) {
+        RunRows run;
+        run.rank(0).steps(
+            0, {.ran = {{kCompute, kIdleStepNs - 3 * kMs}}, .idle = {{cause, 3 * kMs}}, .pieces = waits});
         run.add("copy_stat", {{"gpu_id", 0},
                               {"stream_id", 1},
                               {"kind", "h2d"},
@@ -131,9 +133,10 @@ TEST_CASE("what lies between many readings and as many sendings is not called lo
     CHECK(waits.try_it.find("two groups by turns") != std::string::npos);
     CHECK(run_of(8, 8, "input_cpu").look("input_bound")->title.find("thread works on its CPU") !=
           std::string::npos);
-    CHECK(run_of(1, 8, "input_wait").look("input_bound")->heading == nullptr);  // a branch, a norm
-    CHECK(run_of(8, 1, "input_wait").look("input_bound")->heading == nullptr);  // micro-batches and a loss
-    RunRows trained = run_of(8, 8, "input_wait");                               // … the loss of each
+    CHECK(run_of(1, 8, "input_wait").look("input_bound")->heading == nullptr);     // a branch, a norm
+    CHECK(run_of(8, 1, "input_wait").look("input_bound")->heading == nullptr);     // micro-batches and a loss
+    CHECK(run_of(8, 8, "input_wait", 1).look("input_bound")->heading == nullptr);  // tensors of one batch
+    RunRows trained = run_of(8, 8, "input_wait");                                  // … the loss of each
     for (int64_t step = 0; step < RunRows::kSteps; ++step)
         for (int64_t batch = 0; batch < 8; ++batch)
             trained.add("phase", {{"rank_id", 0},

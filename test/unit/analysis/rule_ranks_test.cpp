@@ -1,5 +1,6 @@
 // Rules about ranks and GPUs beside each other: who makes the others wait, and who works when.
 #include <catch2/catch.hpp>
+#include <tuple>
 
 #include "run_rows.h"
 
@@ -90,19 +91,26 @@ RunRows waiting(int64_t first_ns, int64_t second_ns, int64_t exposed_ns) {
 }
 
 // Two ranks of 20 ms of which the first computes so long, and waits for messages of the second for the rest.
+// In each step.
+void wait_for_message(RunRows& run, int64_t rank, int64_t ns, const char* op = "send") {
+    for (int64_t step = 0; step < RunRows::kSteps; ++step)
+        run.add("collective_instance", {{"instance", step},
+                                        {"rank_id", rank},
+                                        {"op", op},
+                                        {"step", step},
+                                        {"gpu_id", rank},
+                                        {"wait_ns", ns}});
+}
+
 RunRows exchanging(int64_t first_ns, int64_t second_ns, const char* op = "send") {
     RunRows run;
     run.rank(0).rank(1);
     for (const int64_t rank : {0, 1}) {
         const int64_t ns = rank == 0 ? first_ns : second_ns;
         run.steps(rank, {.ran = {{kCompute, ns}, {kWaiting, kStepNs - ns}}});
-        run.add("collective_instance", {{"instance", 0},
-                                        {"rank_id", rank},
-                                        {"op", op},
-                                        {"step", 3},
-                                        {"gpu_id", rank},
-                                        {"wait_ns", kStepNs - ns}});
+        wait_for_message(run, rank, kStepNs - ns, op);
     }
+    run.add("collective_stat", {{"op", op}});
     return run;
 }
 
@@ -177,6 +185,17 @@ TEST_CASE("a rank that does more in some steps is named with them", "[rule][rule
     CHECK(found->in_some_steps);
     CHECK(found->gain.high_ns == Approx(39.9e6 / 20));
     CHECK(found->gain.low_ns == Approx(39.9e6 / 40));
+    // What one rank does in some steps looks like other work all the time, and does not hide behind less.
+    for (const auto& [cause, saved_ns, in_some] : {std::tuple{"other_work", 3 * kMs, true},
+                                                   {"compute", kMs / 10, true},
+                                                   {"compute", 3 * kMs, false}}) {
+        RunRows steady = run_of(40 * kMs, "c");
+        steady.change("UPDATE skew SET straggler_rank = 1, lost_gpu_ns = 1, cause_share = 0.95, cause = '" +
+                      std::string(cause) + "', time_saved_per_step_ns = " + std::to_string(saved_ns));
+        for (const int64_t rank : {0, 1})
+            steady.add("skew_rank", {{"comm", "c"}, {"comm_rank", rank}, {"rank_id", rank}});
+        CHECK(steady.look("straggler")->in_some_steps == in_some);
+    }
     CHECK(!run_of(40 * kMs, "").look("straggler"));    // they never meet
     CHECK(!run_of(500 * kUs, "c").look("straggler"));  // what rank 1 has more is as much
 }
@@ -277,12 +296,7 @@ TEST_CASE("of two that exchange messages one has more to do", "[rule][rule_ranks
     for (const int64_t rank : {2, 3}) {
         const int64_t ns = rank == 2 ? 10 * kMs : 19 * kMs;
         twice.steps(rank, {.ran = {{kCompute, ns}, {kWaiting, kStepNs - ns}}});
-        twice.add("collective_instance", {{"instance", 1},
-                                          {"rank_id", rank},
-                                          {"op", "send"},
-                                          {"step", 3},
-                                          {"gpu_id", rank},
-                                          {"wait_ns", kStepNs - ns}});
+        wait_for_message(twice, rank, kStepNs - ns);
     }
     const auto both = twice.look("message_waits");
     REQUIRE(both);
@@ -296,6 +310,18 @@ TEST_CASE("a pipeline in which all have as much to do fills and empties", "[rule
     CHECK(found->title.find("each of 2 ranks waits at least 6.00 ms of a step for messages") == 0);
     CHECK(found->gain.low_ns == 0);
     CHECK(found->gain.high_ns == Approx(4.5e6));
+    CHECK(found->title.find("; rank") == std::string::npos);  // none has much more
+    // Of what they wait only a part is for messages.
+    RunRows both = exchanging(13 * kMs, 14 * kMs);
+    both.change("UPDATE collective_instance SET wait_ns = 4000000");
+    CHECK(both.look("message_waits")->title.find("waits at least 4.00 ms") != std::string::npos);
+    // One has more, and both wait for longer than that is.
+    const auto more = exchanging(8 * kMs, 12 * kMs).look("message_waits");
+    REQUIRE(more);
+    CHECK(more->title.find("; rank 1 computes 12.0 ms, the others 8.00 ms on average") != std::string::npos);
+    RunRows one_process = exchanging(13 * kMs, 14 * kMs);
+    one_process.change("UPDATE gpu SET rank_id = 0");
+    CHECK(!one_process.look("message_waits"));
     RunRows turns = exchanging(13 * kMs, 14 * kMs);
     turns.add("across", {{"step", 0}, {"gpus", 2}, {"sequential_index", 0.9}});
     CHECK(!turns.look("message_waits"));

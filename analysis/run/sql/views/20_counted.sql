@@ -24,18 +24,24 @@ WITH some AS (
 SELECT s.step, count(iif(p.name = 'forward', 1, NULL)) AS forwards,
   count(iif(p.name = 'communication', 1, NULL)) AS reductions,
   count(iif(p.name = 'optimizer', 1, NULL)) AS updates,
+  min(iif(p.name = 'communication', p.device_ns, NULL)) AS least_ns,
+  max(iif(p.name = 'communication', p.device_ns, NULL)) AS most_ns,
   count(iif(p.name = 'forward' AND EXISTS (SELECT 1 FROM phase c
     WHERE c.rank_id = p.rank_id AND c.step = p.step AND c.name = 'communication'
       AND c.begin_ns < p.begin_ns + p.dur_ns AND c.begin_ns + c.dur_ns > p.begin_ns), 1, NULL)) AS beside
 FROM some s LEFT JOIN phase p ON p.rank_id = s.rank_id AND p.step = s.step GROUP BY s.step;
 
--- Batches of a step, each of which has a forward and, behind it, collectives of its own, and all of which one
--- update follows: gradients are reduced for each, where they could be added up first. No row: not so, or not
--- told.
+-- Batches of a step, each of which has a forward and, behind it, collectives of its own that take about as
+-- long as those of the others, and all of which one update follows: gradients are reduced for each, where
+-- they could be added up first. A loss that is reduced takes next to nothing. No row: not so, or not told.
 CREATE VIEW v_reduced_batches AS
-SELECT min(forwards) AS batches FROM v_phases_of_step
-HAVING min(forwards) = max(forwards) AND min(forwards) > 1
-  AND min(reductions = forwards AND updates = 1 AND beside = 0);
+SELECT batches FROM (
+  SELECT min(forwards) AS batches,
+    min(forwards) = max(forwards) AND min(forwards) > 1
+      AND min(reductions = forwards AND updates = 1 AND beside = 0)
+      AND 2 * sum(least_ns) >= sum(most_ns) AS are_alike
+  FROM v_phases_of_step)
+WHERE are_alike = 1;
 
 -- GPUs of processes without steps that did next to nothing on any GPU, where other processes have steps: they
 -- are no part of one, and in no mean of steps.
