@@ -338,7 +338,7 @@ TEST_CASE("a range of steps is inclusive at both ends", "[report]") {
 }
 
 TEST_CASE("what is reduced is a model's parameters only where it can be", "[report]") {
-    const auto line = [](const char* params_implied, bool has_batches) {
+    const auto line = [](const char* params_implied, bool has_batches, const char* first_ns = "900") {
         const MadeRun made;
         made.change("UPDATE allreduce_check SET params = NULL, ratio_to_params = NULL, params_implied = " +
                     std::string(params_implied));
@@ -347,10 +347,11 @@ TEST_CASE("what is reduced is a model's parameters only where it can be", "[repo
             for (const char* name : {"forward", "communication"})
                 for (int batch = 0; batch < 4; ++batch)
                     made.change(
-                        "INSERT INTO phase (rank_id, step, name, begin_ns, dur_ns) SELECT rank_id, step, '" +
+                        "INSERT INTO phase (rank_id, step, name, begin_ns, dur_ns, device_ns)"
+                        " SELECT rank_id, step, '" +
                         std::string(name) + "', begin_ns + " +
-                        std::to_string(batch * 2000 + (*name == 'c' ? 1000 : 0)) +
-                        ", 900 FROM v_counted_step WHERE rank_id = 0");
+                        std::to_string(batch * 2000 + (*name == 'c' ? 1000 : 0)) + ", 900, " +
+                        (batch == 0 ? first_ns : "900") + " FROM v_counted_step WHERE rank_id = 0");
             made.change(
                 "INSERT INTO phase (rank_id, step, name, begin_ns, dur_ns)"
                 " SELECT rank_id, step, 'optimizer', begin_ns + 9000, 10 FROM v_counted_step");
@@ -360,6 +361,7 @@ TEST_CASE("what is reduced is a model's parameters only where it can be", "[repo
     };
     CHECK_THAT(line("11689512", false), Contains("= 11,689,512 parameters x 4"));
     CHECK_THAT(line("11689512", true), Contains("= 4 batches x 2,922,378 parameters x 4"));
+    CHECK_THAT(line("11689512", true, "10"), Contains("= 11,689,512 parameters x 4"));  // of a loss
     CHECK_THAT(line("1", false), !Contains("parameters"));
 }
 
