@@ -184,6 +184,18 @@ std::optional<double> index_in_process(const Gpus& gpus, const RunDb& run) {
            static_cast<double>(query.number(2) - query.number(3));
 }
 
+// Steps of one number that hardly overlap are not one step of all: what these ran could not run together.
+bool are_at_one_time(const std::vector<BusySpan>& spans) {
+    constexpr double kHardly = 0.25;  // of the shortest
+    int64_t from_ns = INT64_MIN, until_ns = INT64_MAX, shortest_ns = INT64_MAX;
+    for (const BusySpan& span : spans) {
+        from_ns = std::max(from_ns, span.step.start_ns + span.offset_ns);
+        until_ns = std::min(until_ns, span.step.end_ns + span.offset_ns);
+        shortest_ns = std::min(shortest_ns, span.step.length_ns());
+    }
+    return static_cast<double>(until_ns - from_ns) >= kHardly * static_cast<double>(shortest_ns);
+}
+
 // In the step of each process; where they are slices, in the first GPU's, by the common clock.
 std::optional<double> index_of_processes(const Gpus& gpus, const RunClocks& clocks) {
     const GpuSteps& first = *gpus.front();
@@ -201,6 +213,7 @@ std::optional<double> index_of_processes(const Gpus& gpus, const RunClocks& cloc
         const int64_t later_ns = offset->point_ns - spans.front().offset_ns;
         spans.back().step = {step.start_ns - later_ns, step.end_ns - later_ns};
     }
+    if (!are_at_one_time(spans)) return {};
     const auto together = busy_together(spans);
     return together ? sequential_index(together->busy_ns, together->union_ns) : std::nullopt;
 }

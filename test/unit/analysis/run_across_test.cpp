@@ -32,6 +32,25 @@ TEST_CASE("GPUs of two processes beside each other", "[run_across]") {
           "0 2 40 40 10,11 0.1837 0.0526 1.0");
 }
 
+//   GPU 10   |0 ──[████]──────|
+//   GPU 11             |0 ──[████]──────|          steps of one number, which are not one step
+TEST_CASE("steps that hardly overlap are not one after the other", "[run_across]") {
+    const auto index_of = [](int64_t later_ns) {
+        Ranks ranks(2);
+        for (int64_t rank = 0; rank < 2; ++rank) {
+            const int64_t begin_ns = rank * later_ns;
+            ranks[static_cast<int>(rank)].steps(1, begin_ns, 1000);
+            ranks[static_cast<int>(rank)].launch(begin_ns + 100, kGemmShape, 1);
+            ranks[static_cast<int>(rank)].device(begin_ns + 100, begin_ns + 110, begin_ns + 400);
+            add_step(ranks.run(), rank, 0, {1000, 290, 100, 900});
+        }
+        ranks.write();
+        return ranks.ask("SELECT sequential_index FROM across");
+    };
+    CHECK(index_of(740) == "1.0");
+    CHECK(index_of(760) == "-");
+}
+
 // The same without steps: the processes' slices begin 100 apart, and the other's first is the rest of the
 // time.
 //
