@@ -144,7 +144,8 @@ CountedSteps::CountedSteps(sqlite3* run, std::vector<WrittenGaps> written) {
     for (const WrittenGaps& gaps : written) rows += gaps.parts.size();
     Query last(run, file_of(run), "SELECT coalesce(max(rowid), 0) FROM gap");
     if (last.step() && static_cast<size_t>(last.number(0)) == rows) take_gaps(std::move(written));
-    // As they were written they are in order of their rows; whoever wrote others pays for having them sorted.
+    // As they were written they are in order of their rows; if others wrote them they are sorted, which takes
+    // longer.
     else if (!read_gaps(run, false))
         read_gaps(run, true);
 }
