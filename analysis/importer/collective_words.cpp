@@ -105,6 +105,14 @@ std::optional<DataType> data_type(std::string_view word) {
     return {};
 }
 
+std::optional<int64_t> count_passed(std::string_view api, std::optional<int64_t> in,
+                                    std::optional<int64_t> out, std::optional<int64_t> ranks) {
+    if (api == "ncclReduceScatter" || api == "ncclRecv") return out;
+    if (api != "ncclAlltoAll") return in;
+    if (in.value_or(-1) < 0 || ranks.value_or(0) <= 0) return {};
+    return *in / *ranks;
+}
+
 std::vector<int64_t> ranks_in(std::string_view list) {
     std::vector<int64_t> ranks;
     if (list.size() < 2 || list.front() != '[' || list.back() != ']') return {};

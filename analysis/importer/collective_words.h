@@ -21,6 +21,11 @@ struct DataType {
 std::optional<DataType> type_of_kernel(std::string_view kernel);
 std::optional<DataType> data_type(std::string_view word);  // "BFloat16"
 
+// What NCCL was passed, of the elements that a profiler tells for the whole of it: of a reduce-scatter the
+// part that a rank gets, of an exchange the part for one peer.
+std::optional<int64_t> count_passed(std::string_view api, std::optional<int64_t> in,
+                                    std::optional<int64_t> out, std::optional<int64_t> ranks);
+
 // "[0, 1, 2]"; empty where some are left out ("...") or it is no such list.
 std::vector<int64_t> ranks_in(std::string_view list);
 

@@ -42,14 +42,6 @@ ImportedWork::What what_is(const ImportedWork& work) {
                                       : work.what;
 }
 
-// What NCCL was passed: of a reduce-scatter the part that a rank gets, of an exchange the part for one peer.
-int64_t count_passed(std::string_view api, const ImportedArguments& arguments) {
-    const int64_t in = arguments.in_elements.value_or(kUnsaid);
-    if (api == "ncclReduceScatter" || api == "ncclRecv") return arguments.out_elements.value_or(kUnsaid);
-    if (api != "ncclAlltoAll") return in;
-    return in >= 0 && arguments.group_size.value_or(0) > 0 ? in / *arguments.group_size : kUnsaid;
-}
-
 }  // namespace
 
 struct TraceWriter::Impl {
@@ -149,7 +141,9 @@ bool TraceWriter::Impl::is_by_name(int32_t collective) const {
 int32_t TraceWriter::Impl::collective(const ImportedArguments& said, int64_t& number) {
     const std::string_view api = api_of_collective(said.collective);
     const auto type = data_type(said.dtype);
-    const int64_t count = type ? count_passed(api, said) : kUnsaid;
+    const int64_t count =
+        type ? count_passed(api, said.in_elements, said.out_elements, said.group_size).value_or(kUnsaid)
+             : kUnsaid;
     int64_t bytes = kUnsaid;
     if (count >= 0 && __builtin_mul_overflow(count, type->bytes, &bytes)) bytes = kUnsaid;
     const bool sends = api == "ncclSend", receives = api == "ncclRecv";

@@ -1,6 +1,5 @@
 // The GPU waits for the next batch: the thread that launches loads it, or waits for workers that do.
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -85,18 +84,11 @@ void say_turns(const Situation& run, const Exchange& exchange, double idle_ns, b
     found.try_it = run.advice({"input_bound.turns"});
 }
 
-// What helps most, if one stage has at least half.
-const char* advice_for_stage(const std::vector<InputStage>& stages) {
-    constexpr const char* kAdvice[] = {nullptr,
-                                       nullptr,  // more loaders, as is said anyway
-                                       "input_bound.reads",
-                                       "input_bound.decodes",
-                                       "input_bound.transforms",
-                                       "input_bound.collates",
-                                       "input_bound.copies"};
-    static_assert(std::size(kAdvice) == static_cast<size_t>(LoadingStage::count));
+// What helps most, if one stage has at least half. Of waits what is said anyway: more loaders.
+std::string advice_for_stage(const Situation& run, const std::vector<InputStage>& stages) {
     const bool is_clear = !stages.empty() && stages.front().share >= 0.5;
-    return is_clear ? kAdvice[static_cast<size_t>(stages.front().stage)] : nullptr;
+    if (!is_clear || stages.front().stage == LoadingStage::waits) return "";
+    return run.advice({"input_bound." + std::string(name_of(stages.front().stage))}) + " ";
 }
 
 bool mostly_waits(const std::vector<InputStage>& stages) {
@@ -134,8 +126,7 @@ void say_loading(const Situation& run, const InputIdle& idle, Finding& found) {
         found.try_it += " " + run.advice({"input_bound.requests"});
     }
     if (const std::string told = text_of(stages); !told.empty()) found.title += " (" + told + ")";
-    if (const char* const of_stage = advice_for_stage(stages))
-        found.try_it = run.advice({of_stage}) + " " + found.try_it;
+    found.try_it = advice_for_stage(run, stages) + found.try_it;
 }
 
 std::optional<Finding> look(const Situation& run) {

@@ -12,6 +12,7 @@
 #include "../host_words.h"
 #include "../trace_rank.h"
 #include "nsys_host.h"
+#include "nsys_lacks.h"
 #include "nsys_machine.h"
 #include "nsys_operators.h"
 #include "nsys_table.h"
@@ -89,9 +90,6 @@ class NsysImport {
     void read_host();
     void read_thread_names();
     ImportedFile finish();
-    bool has_work() const;
-    std::string why_of_profiler() const;
-    std::string missing_tables() const;
     ImportedTrace described(int64_t process) const;
     std::string only_text(std::string_view table, std::string_view column, std::string_view key) const;
 
@@ -351,33 +349,6 @@ ImportedTrace NsysImport::described(int64_t process) const {
     return trace;
 }
 
-bool NsysImport::has_work() const {
-    constexpr const char* kWork[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
-                                     "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
-    return std::any_of(std::begin(kWork), std::end(kWork),
-                       [&](const char* table) { return NsysTable(base_, table, {"start"}).step(); });
-}
-
-// What it warned of itself: it may have started too late, or have been too old for the driver.
-std::string NsysImport::why_of_profiler() const {
-    constexpr int64_t kWarning = 2;
-    NsysTable rows(base_, "DIAGNOSTIC_EVENT", {"severity", "text"});
-    while (rows.step()) {
-        const std::string text = rows.text(1);
-        if (rows.number(0) >= kWarning && text.find("CUDA") != std::string::npos)
-            return "; Nsight Systems warns: " + text.substr(0, text.find('\n'));
-    }
-    return {};
-}
-
-// Without these the work of GPUs is there, but not who asked for it, or what it is called.
-std::string NsysImport::missing_tables() const {
-    std::string missing;
-    for (const char* table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "StringIds"})
-        if (!base_.has(table)) missing += (missing.empty() ? "" : " and ") + std::string(table);
-    return missing.empty() ? "" : "the export has no table " + missing;
-}
-
 ImportedFile NsysImport::finish() {
     ImportedFile made;
     int64_t of_no_gpu = 0;
@@ -387,14 +358,14 @@ ImportedFile NsysImport::finish() {
         writers_.erase(process);
     }
     if (of_no_gpu > 0) made.note = file_ + ": " + too_many_gpus(of_no_gpu);
-    if (!has_work()) made.note = file_ + ": no work of a GPU in it" + why_of_profiler();
+    if (!nsys_has_work(base_)) made.note = file_ + ": no work of a GPU in it" + nsys_warning(base_);
     const auto add = [&](const std::string& what) {
         made.note += (made.note.empty() ? file_ + ": " : "; ") + what;
     };
     uint64_t damaged = 0;
     for (const auto& [process, count] : damaged_) damaged += count;
     if (damaged > 0) add(std::to_string(damaged) + " operations have no times that could be read");
-    if (const std::string missing = missing_tables(); !missing.empty()) add(missing);
+    if (const std::string missing = nsys_missing_tables(base_); !missing.empty()) add(missing);
     return made;
 }
 
