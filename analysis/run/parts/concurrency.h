@@ -8,9 +8,10 @@
 //   copy                           ███3███
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <utility>
 #include <vector>
 
 #include "../pass/start_order.h"
@@ -26,23 +27,54 @@ struct Ran {
     int64_t unsure_ns = 0;  // by so much it may have been shorter
 };
 
+template <class Told>  // has started(ran), in order of start, and ended(ran), in order of end
 class Concurrency {
   public:
-    using Take = std::function<void(const Ran&)>;
-    // `started` gets them in order of start, `ended` in order of end.
-    Concurrency(Take started, Take ended, size_t streams = 1)
-        : started_(std::move(started)), ended_(std::move(ended)), waiting_(streams) {}
+    explicit Concurrency(Told told, size_t streams = 1) : told_(std::move(told)), waiting_(streams) {}
 
     // Launched then; whatever comes later was launched later.
-    void add(int64_t enter_ns, const Ran& ran, size_t stream = 0);
-    void finish();  // nothing comes any more; a new time may begin
+    void add(int64_t enter_ns, const Ran& ran, size_t stream = 0) {
+        waiting_.add(stream, ran.start_ns) = ran;
+        while (const Ran* next = waiting_.next(enter_ns + 1)) start(*next);
+    }
+    void finish() {  // nothing comes any more; a new time may begin
+        while (const Ran* next = waiting_.next(INT64_MAX)) start(*next);
+        end_until(INT64_MAX);
+        now_ns_ = INT64_MIN;
+    }
 
   private:
-    void start(const Ran& ran);
-    void advance(int64_t t_ns);  // ends what ends until then
-    void pass(int64_t t_ns);
+    void pass(int64_t t_ns) {
+        if (active_.size() == 1 && t_ns > now_ns_) active_.front().alone_ns += t_ns - now_ns_;
+        now_ns_ = std::max(now_ns_, t_ns);
+    }
+    void end_until(int64_t t_ns) {
+        while (!active_.empty()) {
+            Ran* first = active_.data();
+            for (Ran& other : active_)
+                if (other.end_ns < first->end_ns) first = &other;
+            if (first->end_ns > t_ns) break;
+            pass(first->end_ns);
+            active_comm_ -= first->is_comm;
+            told_.ended(*first);
+            *first = active_.back();
+            active_.pop_back();
+        }
+    }
+    void start(const Ran& ran) {
+        end_until(ran.start_ns);
+        pass(ran.start_ns);
+        told_.started(ran);
+        if (ran.is_comm) {
+            for (Ran& other : active_) other.beside_comm = true;
+            ++active_comm_;
+        }
+        active_.push_back(ran);
+        // Of two collectives' kernels at one time both ran beside one.
+        active_.back().beside_comm = active_comm_ > size_t{ran.is_comm};
+    }
 
-    Take started_, ended_;
+    Told told_;
     StartOrder<Ran> waiting_;
     std::vector<Ran> active_;
     int64_t now_ns_ = INT64_MIN;

@@ -16,14 +16,18 @@ using namespace gpushim::analysis;
 namespace {
 
 struct Seen {
-    std::vector<uint64_t> started;
+    struct Told {
+        Seen* seen;
+        void started(const Ran& ran) { seen->started_in_order.push_back(ran.who); }
+        void ended(const Ran& ran) {
+            seen->ended[ran.who] = ran;
+            seen->ends.push_back(ran.end_ns);
+        }
+    };
+    std::vector<uint64_t> started_in_order;
     std::map<uint64_t, Ran> ended;
     std::vector<int64_t> ends;
-    Concurrency beside{[this](const Ran& ran) { started.push_back(ran.who); },
-                       [this](const Ran& ran) {
-                           ended[ran.who] = ran;
-                           ends.push_back(ran.end_ns);
-                       }};
+    Concurrency<Told> beside{Told{this}};
 };
 
 }  // namespace
@@ -39,7 +43,7 @@ TEST_CASE("operations beside a collective, and alone", "[beside]") {
     seen.beside.add(1, {6, 12, 2});
     seen.beside.add(2, {15, 18, 3});
     seen.beside.finish();
-    CHECK(seen.started == std::vector<uint64_t>{1, 4, 2, 3});
+    CHECK(seen.started_in_order == std::vector<uint64_t>{1, 4, 2, 3});
     CHECK(seen.ended[1].beside_comm);
     CHECK(seen.ended[2].beside_comm);
     CHECK(!seen.ended[3].beside_comm);

@@ -38,7 +38,7 @@ TEST_CASE("copies are alike by kind, memory, size and position in their step", "
     }
     calls.push_back(h2d(0, 2000, 1 << 20, kNoStep));
     Written written;
-    all_of(make_copy_part(made.facts), made, calls, written);
+    all_of(make_operation_part(made.facts), made, calls, written);
     CHECK(written.ask("SELECT count(*), sum(count), sum(bytes) FROM copy_stat") == "4 7 3153928");
     CHECK(written.ask("SELECT source, target, blocking, bytes_each, count, bytes, call_sum_ns, steps, timed"
                       " FROM copy_stat WHERE kind = 'h2d' AND position = 0") ==
@@ -61,7 +61,7 @@ TEST_CASE("whether kernels were launched between copies of a size is counted", "
         calls.push_back(what == 'k' ? in_step(launch(0, at_ns, at_ns + 10), 0) : h2d(1, at_ns, bytes, 0));
     }
     Written written;
-    all_of(make_copy_part(made.facts), made, calls, written);
+    all_of(make_operation_part(made.facts), made, calls, written);
     const std::string all =
         "SELECT group_concat(position || ' ' || behind_kernels, ', ') FROM (SELECT * FROM"
         " copy_stat WHERE bytes_each = ";
@@ -75,7 +75,7 @@ TEST_CASE("whether kernels were launched between copies of a size is counted", "
 TEST_CASE("a copy's rate, and how long nothing ran beside it", "[copy_part]") {
     MadeFacts made;
     Written written;
-    all_of(make_copy_part(made.facts), made,
+    all_of(make_operation_part(made.facts), made,
            {ran(launch(0, 0, 1), 0, 15'000), ran(h2d(1, 2, 40'000, kNoStep), 10'000, 30'000),
             ran(h2d(1, 3, 40'000, kNoStep), 50'000, 60'000)},
            written);
@@ -95,18 +95,18 @@ TEST_CASE("a rate that is an estimate counts with the longest that the copy can 
     copy.times.start_low_ns = 0;
     copy.times.end_high_ns = 40'000;
     copy.times.likely_ns = 1'001;
-    all_of(make_copy_part(made.facts), made, {copy}, written);
+    all_of(make_operation_part(made.facts), made, {copy}, written);
     CHECK(written.ask("SELECT sum_ns, best_bytes_per_s FROM copy_stat") == "10000 1000000000.0");
     Written exact;
     copy.times.likely_ns = 1'000;
-    all_of(make_copy_part(made.facts), made, {copy}, exact);
+    all_of(make_operation_part(made.facts), made, {copy}, exact);
     CHECK(exact.ask("SELECT sum_ns, best_bytes_per_s FROM copy_stat") == "10000 4000000000.0");
 }
 
 TEST_CASE("positions are found again in pieces", "[copy_part]") {
     MadeFacts made;
     made.step(0, 1000);
-    auto part = make_copy_part(made.facts);
+    auto part = make_operation_part(made.facts);
     const std::vector<Call> calls = {ran(h2d(0, 0, 100, 0), 5, 10), ran(h2d(0, 20, 100, 0), 25, 35)};
     for (const Call& call : calls) {  // seen and taken in turn
         part->see(call);
@@ -124,7 +124,7 @@ TEST_CASE("positions are found again in pieces", "[copy_part]") {
 TEST_CASE("in a piece of a part of a step positions are not known", "[copy_part]") {
     MadeFacts made;
     made.step(0, 1000);
-    auto part = make_copy_part(made.facts);
+    auto part = make_operation_part(made.facts);
     part->see(h2d(0, 0, 100, 0));
     part->see(h2d(0, 20, 100, 0));
     give(*part, piece(1, 15), {}, {ran(h2d(0, 20, 100, 0), 25, 35)});
@@ -140,12 +140,12 @@ TEST_CASE("slices of a run have no positions, and steps of many copies not more 
     std::vector<Call> calls;
     for (int i = 0; i < 1000; ++i) calls.push_back(h2d(0, i, 100, 0));
     Written steps;
-    all_of(make_copy_part(made.facts), made, calls, steps);
+    all_of(make_operation_part(made.facts), made, calls, steps);
     CHECK(steps.ask("SELECT count(*), max(position), max(count), max(steps) FROM copy_stat") ==
           "64 63 937 1");
     made.facts.are_slices = true;
     Written slices;
-    all_of(make_copy_part(made.facts), made, calls, slices);
+    all_of(make_operation_part(made.facts), made, calls, slices);
     CHECK(slices.ask("SELECT count(*), max(position), max(count), max(steps) FROM copy_stat") ==
           "1 -1 1000 0");
 }
@@ -155,7 +155,7 @@ TEST_CASE("copies whose rows are gone stand in a row without size", "[copy_part]
     made.total("kind, stream_id, direction, sides", "'copy', 1, 1, 33", 10, 1000, 5000);
     made.total("kind, stream_id", "'memset', 2", 6, 60, 600);
     Written written;
-    all_of(make_copy_part(made.facts), made,
+    all_of(make_operation_part(made.facts), made,
            {h2d(0, 0, 1000, kNoStep), of_kind(launch(1, 20, 25), OperationClass::memset, 100)}, written);
     CHECK(written.ask("SELECT sum(count), sum(bytes), sum(call_sum_ns) FROM copy_stat") == "10 5000 1000");
     CHECK(written.ask("SELECT count, bytes, min_bytes FROM copy_stat WHERE bytes_each = -1") == "9 4000 -");

@@ -28,7 +28,7 @@ TEST_CASE("kernels of one name that overlap count twice in the sum and once in t
     MadeFacts made;
     const int64_t gemm = made.kernel("ampere_sgemm_128x64_tn", kMultiprocessors);
     Written written;
-    all_of(make_kernel_part(made.facts), made,
+    all_of(make_operation_part(made.facts), made,
            {timed(0, gemm, 0, 100'000, 200'000), timed(1, gemm, 1000, 150'000, 300'000),
             timed(0, gemm, 2000, 250'000, 350'000)},
            written);
@@ -46,7 +46,7 @@ TEST_CASE("how far estimates may be off is known of each kernel, at most all of 
     first.times.likely_ns = 500;
     second.times.likely_ns = 13'312;
     Written written;
-    all_of(make_kernel_part(made.facts), made, {first, second}, written);
+    all_of(make_operation_part(made.facts), made, {first, second}, written);
     CHECK(row(written, "a", "timed, sum_ns, unsure_ns") == "2 10000 5500");
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("the overlap tax is what kernels took beyond their median alone", "[ke
     Call nccl = timed(1, 1, 2000, 250'000, 330'000);
     nccl.type = OperationClass::comm;
     Written written;
-    all_of(make_kernel_part(made.facts), made,
+    all_of(make_operation_part(made.facts), made,
            {timed(0, a, 0, 0, 100'000), timed(0, a, 1000, 200'000, 340'000), nccl,
             timed(0, a, 3000, 400'000, 500'000)},
            written);
@@ -74,7 +74,7 @@ TEST_CASE("communication that only a name tells of is communication", "[kernel_p
     const int64_t a = made.kernel("a");
     const int64_t custom = made.kernel("void vllm::cross_device_reduce_1stage<__half, 2>(vllm::RankData*)");
     Written written;
-    all_of(make_kernel_part(made.facts), made,
+    all_of(make_operation_part(made.facts), made,
            {timed(0, a, 0, 1000, 2000), timed(1, custom, 100, 1500, 2500)}, written);
     CHECK(row(written, "a", "overlapped, alone_p50_ns, tax_ns") == "1 - -");
 }
@@ -91,7 +91,7 @@ TEST_CASE("a graph's kernels count with each of its launches", "[kernel_part]") 
     for (int64_t i = 0; i < 1000; ++i)
         calls.push_back(of_kind(launch(0, 10 + i, 11 + i), OperationClass::graph, -1, 5));
     Written written;
-    all_of(make_kernel_part(made.facts), made, calls, written);
+    all_of(make_operation_part(made.facts), made, calls, written);
     CHECK(written.ask("SELECT sum(graph_launches), sum(launches) FROM kernel") == "100000 1");
     CHECK(row(written, "a", "launches, graph_launches, timed, min_ns, p50_ns") == "1 60000 0 - -");
     CHECK(row(written, "(name not known)", "graph_launches") == "10000");
@@ -101,14 +101,14 @@ TEST_CASE("kernels are small below twice the launch latency", "[kernel_part]") {
     MadeFacts made;
     const int64_t a = made.kernel("a");
     Written written;
-    all_of(make_kernel_part(made.facts), made,
+    all_of(make_operation_part(made.facts), made,
            {timed(0, a, 0, 0, 15'999), timed(0, a, 100, 20'000, 36'000), timed(0, a, 200, 50'000, 50'000)},
            written);
     CHECK(row(written, "a", "timed, small, invalid") == "2 1 1");
     Call comm = timed(0, a, 0, 0, 1000);
     comm.type = OperationClass::comm;
     Written collective;
-    all_of(make_kernel_part(made.facts), made, {comm}, collective);
+    all_of(make_operation_part(made.facts), made, {comm}, collective);
     CHECK(row(collective, "a", "timed, small") == "1 0");
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("a grid is small with fewer blocks than the GPU has multiprocessors", 
         made.facts.shapes[b] = {0, kMultiprocessors, 32};
         made.facts.shapes[c] = {0, 65, 32};
         Written written;
-        all_of(make_kernel_part(made.facts), made,
+        all_of(make_operation_part(made.facts), made,
                {timed(0, a, 0, 0, 100'000), timed(0, b, 100, 100'000, 250'000),
                 timed(0, c, 200, 300'000, 400'000)},
                written);
@@ -139,7 +139,7 @@ TEST_CASE("a grid is small with fewer blocks than the GPU has multiprocessors", 
     const int64_t few = comm.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 24);
     const int64_t not_recorded = comm.kernel("b", 0);
     Written written;
-    all_of(make_kernel_part(comm.facts), comm,
+    all_of(make_operation_part(comm.facts), comm,
            {timed(0, few, 0, 0, 100'000), timed(0, not_recorded, 100, 100'000, 200'000)}, written);
     CHECK(row(written, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "timed, small_grid") == "1 0");
     CHECK(row(written, "b", "timed, small_grid, small_grid_ns") == "1 - -");
@@ -150,7 +150,7 @@ TEST_CASE("a grid is small with fewer blocks than the GPU has multiprocessors", 
 TEST_CASE("a kernel that runs on into the next piece counts once", "[kernel_part]") {
     MadeFacts made;
     const int64_t a = made.kernel("a");
-    auto part = make_kernel_part(made.facts);
+    auto part = make_operation_part(made.facts);
     const Call on = timed(0, a, 0, 1000, 5000), next = timed(1, a, 4500, 4600, 4700);
     give(*part, piece(1, 0, 4000), {}, {on});
     give(*part, piece(1, 4000, 9000), {on}, {next});
@@ -165,7 +165,7 @@ TEST_CASE("a kernel that runs on into the next piece counts once", "[kernel_part
 TEST_CASE("kernels that were called before all is known count once, when they ran", "[kernel_part]") {
     MadeFacts made;
     const int64_t a = made.kernel("a");
-    auto part = make_kernel_part(made.facts);
+    auto part = make_operation_part(made.facts);
     const Call before = timed(0, a, 0, 4500, 5000), next = timed(0, a, 5100, 5200, 5300),
                last = timed(0, a, 9100, 9200, 9250);
     give(*part, piece(1, 4000, 9000), {before}, {next});
@@ -187,7 +187,7 @@ TEST_CASE("launches of the whole run come from the totals, also of names that no
     made.total("kind, stream_id, graph_id", "'graph_launch', 2, 5", 7);
     made.total("kind", "'launch'", 2);  // nothing is told of them any more
     Written written;
-    all_of(make_kernel_part(made.facts), made,
+    all_of(make_operation_part(made.facts), made,
            {kernel(launch(0, 1, 2), 0), of_kind(launch(1, 3, 4), OperationClass::graph, -1, 5)}, written);
     CHECK(row(written, "a", "launches, graph_launches") == "500 0");
     CHECK(row(written, "a", "launches, graph_launches", kGpu + 1) == "20 21");
@@ -215,12 +215,12 @@ TEST_CASE("what was called in steps is told from what was called outside of them
                                      in_step(timed(0, gemm, 31'000, 31'000, 33'000), 2)};
     const char* const asked = "launches, timed, in_steps, timed_in_steps, in_steps_ns";
     Written written;
-    all_of(make_kernel_part(made.facts), made, calls, written);
+    all_of(make_operation_part(made.facts), made, calls, written);
     CHECK(row(written, "ampere_sgemm_128x64_tn", asked) == "6 5 3 2 4000");
 
     made.facts.are_slices = true;
     Written sliced;
-    all_of(make_kernel_part(made.facts), made, calls, sliced);
+    all_of(make_operation_part(made.facts), made, calls, sliced);
     CHECK(row(sliced, "ampere_sgemm_128x64_tn", asked) == "6 5 - - -");
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("kernels in graphs count where their graph was launched", "[kernel_par
     later.enter_ns = 12'000;
     later.exit_ns = 12'100;
     Written written;
-    all_of(make_kernel_part(made.facts), made, {graph, in_step(later, 0)}, written);
+    all_of(make_operation_part(made.facts), made, {graph, in_step(later, 0)}, written);
     CHECK(row(written, "ampere_sgemm_128x64_tn", "graph_launches, in_steps") == "4 2");
     CHECK(row(written, "(name not known)", "graph_launches, in_steps") == "2 1");
 }
@@ -252,7 +252,7 @@ TEST_CASE("what graphs ran in steps is told by rows, beside totals too", "[kerne
         return of_kind(launch(0, enter_ns, enter_ns + 100), OperationClass::graph, kNotRecorded, 5);
     };
     Written written;
-    all_of(make_kernel_part(made.facts), made, {graph(0), in_step(graph(12'000), 0)}, written);
+    all_of(make_operation_part(made.facts), made, {graph(0), in_step(graph(12'000), 0)}, written);
     CHECK(row(written, "a", "graph_launches, in_steps") == "21 3");
 }
 

@@ -36,9 +36,8 @@ TEST_CASE("speed of the parts", "[.speed]") {
         std::unique_ptr<Part> (*make)(const TraceFacts&);
     };
     for (const auto& [name, make] : {Maker{"api", make_api_part},
-                                     {"copy", make_copy_part},
-                                     {"kernel", make_kernel_part},
                                      {"launch", make_launch_part},
+                                     {"operation", make_operation_part},
                                      {"step", make_step_part},
                                      {"stream", make_stream_part},
                                      {"sync", make_sync_part},

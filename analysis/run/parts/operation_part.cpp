@@ -1,0 +1,96 @@
+// What ran beside what, for all who sum that up: kernels, and copies. Operations are put in the order in
+// which they ran once for both.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../sql/run_db.h"
+#include "concurrency.h"
+#include "copy_sums.h"
+#include "kernel_sums.h"
+#include "own_parts.h"
+#include "places.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+class OperationPart : public PartByCall<OperationPart> {
+  public:
+    explicit OperationPart(const TraceFacts& facts)
+        : no_gpu_(facts.gpus.size()), places_(facts), kernels_(facts, places_), copies_(facts, places_) {
+        for (size_t gpu = 0; gpu <= no_gpu_; ++gpu)
+            beside_.emplace_back(Told{gpu, &kernels_, &copies_}, places_.size());
+    }
+
+    void see(const Call& call) override {
+        if (call.kind != CallKind::operation) return;
+        const size_t gpu = gpu_of(call);
+        kernels_.see(call, gpu);
+        copies_.see(call, gpu);
+    }
+    void begin(const TimedPiece& piece) override { copies_.begin(piece); }
+    void take(const Call& call, bool before) override;
+    void end() override {
+        for (auto& beside : beside_) beside.finish();
+        kernels_.end_piece();
+    }
+    void finish(RunDb& run) override {
+        copies_.finish(run);
+        kernels_.finish(run);
+    }
+
+  private:
+    // Who asked for it, beside the number that it has there.
+    static constexpr uint64_t kCopy = uint64_t{1} << 62, kUncounted = uint64_t{1} << 63;
+    struct Told {
+        size_t gpu;
+        KernelSums* kernels;
+        CopySums* copies;
+
+        void started(const Ran& ran) {
+            if (ran.who < kCopy) kernels->started(gpu, ran);
+        }
+        void ended(const Ran& ran) {
+            if (ran.who < kCopy)
+                kernels->ended(gpu, ran);
+            else if (ran.who < kUncounted)
+                copies->ended(ran.who - kCopy, ran);
+        }
+    };
+    size_t gpu_of(const Call& call) const {
+        const int32_t gpu = places_[places_.of(call)].gpu;
+        return gpu < 0 ? no_gpu_ : static_cast<size_t>(gpu);
+    }
+
+    const size_t no_gpu_;
+    const Places places_;
+    KernelSums kernels_;
+    CopySums copies_;
+    std::vector<Concurrency<Told>> beside_;  // by GPU; the last: not known
+};
+
+void OperationPart::take(const Call& call, bool before) {
+    if (call.kind != CallKind::operation) return;
+    const size_t gpu = gpu_of(call);
+    const auto copy = copies_.take(call, gpu, before);
+    if (!call.timed) return;
+    const auto kernel = kernels_.take(call, gpu, before);
+    Ran ran = {call.times.start_ns, call.times.end_ns, kUncounted, kernels_.is_comm(call)};
+    if (ran.end_ns <= ran.start_ns) return;
+    if (copy) ran.who = kCopy + *copy;
+    if (kernel) ran.who = *kernel;
+    ran.unsure_ns = std::min(call.times.likely_ns, ran.end_ns - ran.start_ns);
+    beside_[gpu].add(call.enter_ns, ran, places_.of(call));
+}
+
+const PartRegistration kOperationPart(make_operation_part);
+
+}  // namespace
+
+std::unique_ptr<Part> make_operation_part(const TraceFacts& facts) {
+    return std::make_unique<OperationPart>(facts);
+}
+
+}  // namespace gpushim::analysis
