@@ -105,7 +105,7 @@ std::vector<Advice> advise(const Situation& situation) {
 }
 
 void write_findings(sqlite3* run, CountedSteps basis) {
-    const Situation situation(run, std::move(basis));
+    const Situation situation(run, std::make_shared<const CountedSteps>(std::move(basis)));
     int64_t place = 0;
     for (const auto& [rule, finding] : advise(situation)) {
         Query row = situation.ask("INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");

@@ -6,11 +6,11 @@
 
 namespace gpushim::analysis {
 
-Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
+Situation::Situation(sqlite3* run, std::shared_ptr<const CountedSteps> basis, const Given& given)
     : run_(run),
       given_(given),
       basis_(std::move(basis)),
-      what_if_(basis_),
+      what_if_(*basis_),
       usual_input_ns_(what_if_.usual_by_rank_ns(kInputCauses)),
       ecosystem_(ecosystem_of(run)),
       serving_(run),
@@ -24,12 +24,12 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
     // last, and everything lies in them: the time before and after is that of no operation.
     Query gpus = ask("SELECT gpu_id, run_ns, timed_share >= 0.999 AND coverage >= 0.999 FROM gpu");
     while (gpus.step()) {
-        const GpuTotal* total = gpus.number(2) != 0 ? basis_.total_of(gpus.number(0)) : nullptr;
+        const GpuTotal* total = gpus.number(2) != 0 ? basis_->total_of(gpus.number(0)) : nullptr;
         const int64_t timed_ns =
             total != nullptr && total->basis == "slices" ? total->ns(WhatRan::window) : 0;
         run_ns_ = std::max(run_ns_, timed_ns > 0 ? static_cast<double>(timed_ns) : gpus.real(1));
     }
-    all_steps_ = basis_.whole_steps().value_or(0);
+    all_steps_ = basis_->whole_steps().value_or(0);
     // The host may be so far ahead that its steps are no measure of a GPU's.
     const double host_ns = real("SELECT avg(dur_ns) FROM v_counted_step WHERE is_slice = 0").value_or(0);
     const double kernels_ns =
@@ -92,7 +92,7 @@ double Situation::more_than_input_ns(const GpuInStep& gpu) const {
 
 double Situation::reads_each() const {
     // What comes in each fourth step, metrics that are printed, is in no step what a mean says.
-    const auto recorded = basis_.recorded_steps();
+    const auto recorded = basis_->recorded_steps();
     const std::string in_most =
         is_per_step() && recorded ? " AND coalesce(2 * steps >= " + std::to_string(*recorded) + ", 1)" : "";
     return counted(
@@ -152,10 +152,10 @@ bool Situation::may_be_start(Causes causes) const {
     constexpr int64_t kFifth = 5;
     if (has_steps()) return what_if_.steps() < 2;
     std::map<int64_t, int64_t> slices;
-    for (const GpuInStep& slice : basis_.rows())
+    for (const GpuInStep& slice : basis_->rows())
         slices[slice.gpu_id] = std::max(slices[slice.gpu_id], slice.step);
     std::map<int64_t, Stretches> by_gpu;
-    for (const GpuInStep& slice : basis_.rows())
+    for (const GpuInStep& slice : basis_->rows())
         by_gpu[slice.gpu_id].add(slice, causes, slice.step * kFifth <= slices[slice.gpu_id]);
     return std::all_of(by_gpu.begin(), by_gpu.end(), [](auto& gpu) {
         gpu.second.close();
@@ -165,7 +165,7 @@ bool Situation::may_be_start(Causes causes) const {
 
 std::map<int64_t, double> Situation::only_copies_ns() const {
     std::map<int64_t, double> by_gpu;
-    for (const GpuTotal& total : basis_.totals())
+    for (const GpuTotal& total : basis_->totals())
         by_gpu[total.gpu_id] = total.real(WhatRan::only_copy) / total.real(WhatRan::window) * step_ns();
     return by_gpu;
 }
@@ -179,7 +179,7 @@ std::string Situation::seen_in(Causes causes) const {
 
 std::vector<Evidence> Situation::gaps_of(Causes causes) const {
     std::vector<Evidence> found;
-    for (const int64_t rowid : basis_.largest_gaps(causes)) found.push_back({"gap", rowid});
+    for (const int64_t rowid : basis_->largest_gaps(causes)) found.push_back({"gap", rowid});
     return found;
 }
 

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,8 +32,9 @@ inline constexpr Causes kInputCauses = {"input_loading", "input_cpu", "input_wai
 
 class Situation {
   public:
-    explicit Situation(sqlite3* run, const Given& given = {}) : Situation(run, CountedSteps(run), given) {}
-    Situation(sqlite3* run, CountedSteps basis, const Given& given = {});
+    explicit Situation(sqlite3* run, const Given& given = {})
+        : Situation(run, std::make_shared<const CountedSteps>(run), given) {}
+    Situation(sqlite3* run, std::shared_ptr<const CountedSteps> basis, const Given& given = {});
     Situation(const Situation&) = delete;
 
     Query ask(std::string_view sql) const { return {run_, file_of(run_), sql}; }
@@ -41,7 +43,7 @@ class Situation {
     std::optional<double> metric(std::string_view name) const;  // the largest of all GPUs or ranks
     std::vector<Evidence> rows(const char* table, std::string_view sql) const;  // whose query gives rowids
 
-    const CountedSteps& basis() const { return basis_; }
+    const CountedSteps& basis() const { return *basis_; }
     // Its gap list: what would be left of a step without something. No steps in it: nothing was timed.
     const WhatIf& what_if() const { return what_if_; }
     bool is_known() const { return what_if_.steps() > 0 && !unlike_sample_; }
@@ -98,7 +100,7 @@ class Situation {
   private:
     sqlite3* run_;
     Given given_;
-    CountedSteps basis_;
+    std::shared_ptr<const CountedSteps> basis_;
     WhatIf what_if_;
     // By rank. Rules ask for it in every step: once, because all steps say it.
     std::map<int64_t, double> usual_input_ns_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "counted.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -10,75 +12,75 @@ namespace {
 constexpr double kFullyTimed = 0.98;  // from here on a run is not called sampled
 constexpr double kNearlyAll = 0.9;    // from here on how busy steps were follows from how busy the run was
 
-// Of spans, which are no steps, there is no number to be asked for.
-std::string or_spans(const ReportSource& source) {
-    return source.is_part_of_run() ? "" : " OR number IS NULL";
+using OfGpus = std::map<int64_t, GpuFigures>;
+
+void read_totals(const CountedSteps& counted, OfGpus& gpus) {
+    for (const GpuTotal& total : counted.totals()) {
+        GpuFigures& gpu = gpus[total.gpu_id];
+        gpu.basis = total.basis;
+        gpu.steps = total.steps;
+        gpu.window_ns = total.ns(WhatRan::window);
+        gpu.busy_ns = total.ns(WhatRan::busy);
+        gpu.idle_ns = total.ns(WhatRan::idle);
+        gpu.waiting_ns = total.ns(WhatRan::waiting_for_peer);
+        gpu.productive_ns = total.ns(WhatRan::productive);
+        gpu.compute_ns = total.ns(WhatRan::compute);
+        gpu.copy_ns = total.ns(WhatRan::copy);
+        gpu.comm_ns = total.ns(WhatRan::comm);
+        gpu.exposed_ns = total.ns(WhatRan::exposed_comm);
+        gpu.exposed_transfer_ns = total.ns(WhatRan::unhidden_transfer);
+        gpu.memory_ns = total.ns(WhatRan::memory);
+        gpu.busy_low_ns = total.busy_low_ns;
+        gpu.busy_high_ns = total.busy_high_ns;
+        gpu.busy_likely_low_ns = total.busy_likely_low_ns;
+        gpu.busy_likely_high_ns = total.busy_likely_high_ns;
+        for (const CauseRow& row : kCauses) {
+            const GpuTotal::Idle& idle = total.idle[static_cast<size_t>(row.cause)];
+            if (idle.rows == 0) continue;
+            gpu.idle_by_cause[row.name] += idle.ns;
+            gpu.idle_by_group[name_of(row.group)] += idle.ns;
+            gpu.drained_ns += idle.drained_ns;
+        }
+    }
 }
 
-void read_rows(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) {
-    Query rows = source.of_steps(
-        "SELECT gpu_id, basis, window_ns, busy_ns, idle_ns, waiting_for_peer_ns, productive_ns, compute_ns,"
-        " copy_ns, comm_ns, exposed_comm_ns, coalesce(busy_low_ns, busy_ns), coalesce(busy_high_ns, busy_ns),"
-        " coalesce(busy_likely_low_ns, busy_low_ns, busy_ns),"
-        " coalesce(busy_likely_high_ns, busy_high_ns, busy_ns), exposed_transfer_ns, memory_ns"
-        " FROM v_gpu_counted WHERE (number BETWEEN ?1 AND ?2" +
-        or_spans(source) + ") ORDER BY gpu_id, step");
-    while (rows.step()) {
-        GpuFigures& gpu = gpus[rows.number(0)];
-        gpu.basis = rows.text(1);
-        ++gpu.steps;
-        const int64_t window_ns = rows.number(2), busy_ns = rows.number(3);
-        int64_t* const sums[] = {&gpu.window_ns,  &gpu.busy_ns,       &gpu.idle_ns,
-                                 &gpu.waiting_ns, &gpu.productive_ns, &gpu.compute_ns,
-                                 &gpu.copy_ns,    &gpu.comm_ns,       &gpu.exposed_ns};
-        for (int i = 0; i < 9; ++i) *sums[i] += rows.number(i + 2);
-        gpu.exposed_transfer_ns += rows.number(15);
-        gpu.memory_ns += rows.number(16);
-        gpu.busy_low_ns += std::min(busy_ns, rows.number(11));
-        gpu.busy_high_ns += std::max(busy_ns, rows.number(12));
-        gpu.busy_likely_low_ns += std::min(busy_ns, rows.number(13));
-        gpu.busy_likely_high_ns += std::max(busy_ns, rows.number(14));
-        gpu.parts_busy.push_back({busy_ns, window_ns});
-        gpu.parts_waiting.push_back({rows.number(5), window_ns});
-        gpu.parts_productive.push_back({rows.number(6), window_ns});
+void read_rows(const CountedSteps& counted, OfGpus& gpus) {
+    for (const GpuInStep& row : counted.rows()) {
+        GpuFigures& gpu = gpus[row.gpu_id];
+        gpu.parts_busy.push_back({row.busy_ns, row.window_ns});
+        gpu.parts_waiting.push_back({row.waiting_ns, row.window_ns});
+        gpu.parts_productive.push_back({row.productive_ns, row.window_ns});
     }
 }
 
 // What the figures of a step are of: so many of those that count, and that part of the run.
-void read_steps(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) {
-    Query counts = source.of_steps(
-        "SELECT u.gpu_id, count(*), sum(c.dur_ns), u.run_ns FROM gpu u JOIN v_counted_step c"
-        " ON c.rank_id = u.rank_id WHERE c.number BETWEEN ?1 AND ?2 GROUP BY u.gpu_id");
-    while (counts.step()) {
-        GpuFigures& gpu = gpus[counts.number(0)];
-        if (gpu.basis != "steps") continue;
-        gpu.timed_steps_share = static_cast<double>(gpu.steps) / counts.real(1);
+void read_steps(const ReportSource& source, OfGpus& gpus) {
+    const CountedLengths& lengths = counted_lengths(source);
+    std::map<int64_t, std::pair<int64_t, int64_t>> of_rank;  // how many, and how long together
+    for (const CountedLengths::Length& one : lengths.all) {
+        auto& [count, sum_ns] = of_rank[one.rank_id];
+        ++count;
+        sum_ns += one.dur_ns;
+    }
+    Query row = source.run.prepare("SELECT gpu_id, rank_id, run_ns FROM gpu");
+    while (row.step()) {
+        GpuFigures& gpu = gpus[row.number(0)];
+        const auto found = of_rank.find(row.number(1));
+        if (gpu.basis != "steps" || found == of_rank.end()) continue;
+        const auto& [count, sum_ns] = found->second;
+        gpu.timed_steps_share = static_cast<double>(gpu.steps) / static_cast<double>(count);
         gpu.sampled = gpu.timed_steps_share < kFullyTimed;
-        if (!source.is_part_of_run() && counts.real(3) > 0)
-            gpu.steps_of_run = std::min(1.0, counts.real(2) / counts.real(3));
+        if (!source.is_part_of_run() && row.real(2) > 0)
+            gpu.steps_of_run = std::min(1.0, static_cast<double>(sum_ns) / row.real(2));
     }
 }
 
-void read_lengths(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) {
-    Query rows = source.of_steps(
-        "SELECT b.gpu_id, sum(s.dur_ns) FROM v_gpu_basis b JOIN gpu g ON g.gpu_id = b.gpu_id"
-        " JOIN step s ON s.rank_id = g.rank_id AND s.step = b.step"
-        " WHERE b.basis = 'steps' AND b.number BETWEEN ?1 AND ?2 GROUP BY b.gpu_id");
-    while (rows.step()) gpus[rows.number(0)].as_it_ran_ns = rows.number(1);
-}
-
-void read_causes(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) {
-    Query rows = source.of_steps(
-        "SELECT b.gpu_id, p.cause, coalesce(c.cause_group, 'other'), sum(p.ns), sum(p.drained_by_sync_ns)"
-        " FROM v_gpu_basis b JOIN gap p ON p.gpu_id = b.gpu_id AND p.step = b.step"
-        " LEFT JOIN idle_cause c ON c.cause = p.cause"
-        " WHERE (number BETWEEN ?1 AND ?2" +
-        or_spans(source) + ") GROUP BY b.gpu_id, p.cause, c.cause_group");
-    while (rows.step()) {
-        GpuFigures& gpu = gpus[rows.number(0)];
-        gpu.idle_by_cause[rows.text(1)] += rows.number(3);
-        gpu.idle_by_group[rows.text(2)] += rows.number(3);
-        gpu.drained_ns += rows.number(4);
+void read_lengths(const ReportSource& source, const CountedSteps& counted, OfGpus& gpus) {
+    const CountedLengths& lengths = counted_lengths(source);
+    for (const GpuInStep& row : counted.rows()) {
+        GpuFigures& gpu = gpus[row.gpu_id];
+        if (gpu.basis != "steps") continue;
+        if (const auto* length = lengths.find(row.rank_id, row.step)) gpu.as_it_ran_ns += length->dur_ns;
     }
 }
 
@@ -202,10 +204,11 @@ std::vector<GpuFigures> read_gpu_figures(const ReportSource& source) {
     while (beside.step()) by_id[beside.number(0)].is_beside_steps = true;
     Query unknown = source.run.prepare("SELECT gpu_id, why FROM v_unknown_wait");
     while (unknown.step()) by_id[unknown.number(0)].wait_why = unknown.text(1);
-    read_rows(source, by_id);
+    const auto counted = counted_steps_asked_for(source);
+    read_totals(*counted, by_id);
+    read_rows(*counted, by_id);
     read_steps(source, by_id);
-    read_lengths(source, by_id);
-    read_causes(source, by_id);
+    read_lengths(source, *counted, by_id);
     std::vector<GpuFigures> all;
     for (auto& [id, gpu] : by_id) all.push_back(std::move(gpu));
     const auto lost = [](const GpuFigures& gpu) {

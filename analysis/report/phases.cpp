@@ -1,8 +1,16 @@
 // What the parts of a step take: input, forward, backward, communication, optimizer. On the GPU where steps
 // were timed as a whole; else so long as the host took to launch them.
-#include <cstdio>
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "../text/units.h"
+#include "counted.h"
 #include "facts.h"
 #include "section.h"
 
@@ -12,57 +20,124 @@ namespace {
 
 constexpr double kWorthShowing = 0.5;  // below this confidence people are not told, programs are
 
-// By rank and step first: a phase that comes twice in a step counts with both. What they took on the GPU is
-// a mean of the steps in which all of it was timed; of a phase that none of these has nothing is known.
-constexpr const char* kPhases =
-    "WITH found AS (SELECT p.rank_id, p.step, p.name, sum(p.dur_ns) AS ns, min(p.confidence) AS confidence,"
-    " CASE WHEN count(p.device_ns) = count(*) THEN sum(p.device_ns) END AS device_ns FROM phase p"
-    " JOIN v_counted_step c ON c.rank_id = p.rank_id AND c.step = p.step"
-    " WHERE c.is_slice = 0 AND c.number BETWEEN ?1 AND ?2 GROUP BY p.rank_id, p.step, p.name),"
-    " steps AS (SELECT rank_id, step, count(device_ns) = count(*) AS is_timed FROM found GROUP BY 1, 2),"
-    " n AS (SELECT count(*) AS steps, sum(is_timed) AS timed, count(DISTINCT rank_id) AS ranks FROM steps)"
-    " SELECT f.name, sum(f.ns) / n.steps, avg(f.confidence),"
-    " CASE WHEN n.timed > 0 THEN sum(f.device_ns) FILTER (WHERE s.is_timed) / n.timed END,"
-    " n.timed, n.steps, n.ranks FROM found f JOIN steps s USING (rank_id, step), n GROUP BY f.name"
-    " ORDER BY CASE f.name WHEN 'input' THEN 0 WHEN 'forward' THEN 1 WHEN 'backward' THEN 2"
-    " WHEN 'communication' THEN 3 ELSE 4 END";
+// In the order of a step; of a file that names others these come last.
+constexpr const char* kOrder[] = {"input", "forward", "backward", "communication"};
+
+int place_of(const std::string& name) {
+    return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), name) - std::begin(kOrder));
+}
+
+struct PhaseInStep {  // one that comes twice counts with both
+    int64_t ns = 0;
+    std::optional<int64_t> device_ns = 0;  // none: not all of it was timed
+    std::optional<double> confidence = {};
+
+    void add(int64_t dur_ns, std::optional<int64_t> ran_ns, std::optional<double> sure) {
+        ns += dur_ns;
+        device_ns = device_ns && ran_ns ? std::optional(*device_ns + *ran_ns) : std::nullopt;
+        if (sure) confidence = std::min(confidence.value_or(*sure), *sure);
+    }
+};
+
+struct PhaseSums {
+    int64_t ns = 0, device_ns = 0, timed = 0;  // timed: in steps of which all phases were
+    double confidence = 0;
+    int64_t sure = 0;  // have one
+
+    std::optional<double> mean_confidence() const {
+        return sure > 0 ? std::optional(confidence / static_cast<double>(sure)) : std::nullopt;
+    }
+};
+
+struct AllPhases {
+    std::map<std::string, PhaseSums> by_name = {};
+    int64_t timed_steps = 0, steps = 0;
+    std::set<int64_t> ranks = {};
+
+    // What they took on the GPU is a mean of the steps in which all of it was timed; of a phase that none of
+    // these has nothing is known.
+    void add_step(int64_t rank_id, const std::map<std::string, PhaseInStep>& step) {
+        if (step.empty()) return;
+        const bool is_timed = std::all_of(
+            step.begin(), step.end(), [](const auto& phase) { return phase.second.device_ns.has_value(); });
+        ++steps;
+        timed_steps += is_timed;
+        ranks.insert(rank_id);
+        for (const auto& [name, phase] : step) {
+            PhaseSums& sums = by_name[name];
+            sums.ns += phase.ns;
+            sums.confidence += phase.confidence.value_or(0);
+            sums.sure += phase.confidence.has_value();
+            if (!is_timed) continue;
+            sums.device_ns += *phase.device_ns;
+            ++sums.timed;
+        }
+    }
+    std::vector<std::pair<std::string, PhaseSums>> in_order() const {
+        std::vector<std::pair<std::string, PhaseSums>> all(by_name.begin(), by_name.end());
+        std::stable_sort(all.begin(), all.end(),
+                         [](const auto& a, const auto& b) { return place_of(a.first) < place_of(b.first); });
+        return all;
+    }
+};
+
+AllPhases phases_of(const ReportSource& source) {
+    const CountedLengths& counted = counted_lengths(source);
+    AllPhases all;
+    std::map<std::string, PhaseInStep> step;
+    std::pair<int64_t, int64_t> at;
+    Query row = source.run.prepare(
+        "SELECT rank_id, step, name, dur_ns, device_ns, confidence FROM phase ORDER BY rank_id, step");
+    while (row.step()) {
+        const std::pair<int64_t, int64_t> here(row.number(0), row.number(1));
+        if (here != at) {
+            all.add_step(at.first, std::exchange(step, {}));
+            at = here;
+        }
+        if (!step.empty() || counted.find(here.first, here.second) != nullptr)
+            step[row.text(2)].add(row.number(3), row.maybe(4), row.maybe_real(5));
+    }
+    all.add_step(at.first, step);
+    return all;
+}
 
 void write(const ReportSource& source, Report& report) {
     Json list = Json::array();
     std::string launching, running;
     double sure_ns = 0, all_ns = 0;  // each phase by the time that it takes
-    int64_t timed_steps = 0, steps = 0, ranks = 1;
-    Query query = source.of_steps(kPhases);
-    while (query.step()) {
+    const AllPhases all = phases_of(source);
+    for (const auto& [name, sums] : all.in_order()) {
+        const int64_t ns = sums.ns / all.steps;
+        const auto device_ns =
+            sums.timed > 0 ? std::optional(sums.device_ns / all.timed_steps) : std::nullopt;
+        const auto confidence = sums.mean_confidence();
         list.push(Facts()
-                      .known("name", query.text(0))
-                      .known("ns_per_step", query.number(1))
-                      .maybe("device_ns_per_step", query.maybe(3), "its operations have no device times")
-                      .known("device_steps", query.number(4))
-                      .maybe("confidence", maybe_real(query, 2), "not recorded")
+                      .known("name", name)
+                      .known("ns_per_step", ns)
+                      .maybe("device_ns_per_step", device_ns, "its operations have no device times")
+                      .known("device_steps", all.timed_steps)
+                      .maybe("confidence", confidence, "not recorded")
                       .json());
-        const double took_ns = query.is_null(3) ? query.real(1) : query.real(3);
-        sure_ns += query.is_null(2) ? 0 : query.real(2) * took_ns;
+        const auto took_ns = static_cast<double>(device_ns.value_or(ns));
+        sure_ns += confidence.value_or(0) * took_ns;
         all_ns += took_ns;
-        const auto add = [&](std::string& text, int64_t ns) {
-            if (ns == 0) return;
-            text +=
-                (text.empty() ? "" : " + ") + query.text(0) + " " + duration_text(static_cast<double>(ns));
+        const auto add = [&](std::string& text, int64_t of_step_ns) {
+            if (of_step_ns == 0) return;
+            text += (text.empty() ? "" : " + ") + name + " " + duration_text(static_cast<double>(of_step_ns));
         };
-        timed_steps = query.number(4);
-        steps = query.number(5);
-        ranks = query.number(6);
-        add(launching, query.number(1));
-        if (!query.is_null(3)) add(running, query.number(3));
+        add(launching, ns);
+        if (device_ns) add(running, *device_ns);
     }
     report.json.set("phases", std::move(list));
-    const bool is_timed = timed_steps > 0;
+    const bool is_timed = all.timed_steps > 0;
     const double sure = all_ns > 0 ? sure_ns / all_ns : 0;
     if ((is_timed ? running : launching).empty() || sure < kWorthShowing) return;
     std::string where = is_timed ? "on GPUs" : "to launch it";
-    if (is_timed && timed_steps < steps)
-        where += " in " + count_text(timed_steps) + " of " + count_text(steps) +
-                 (ranks > 1 ? " steps of " + count_text(ranks) + " ranks" : " steps");
+    if (is_timed && all.timed_steps < all.steps)
+        where += " in " + count_text(all.timed_steps) + " of " + count_text(all.steps) +
+                 (all.ranks.size() > 1
+                      ? " steps of " + count_text(static_cast<int64_t>(all.ranks.size())) + " ranks"
+                      : " steps");
     report.line("PHASES     " + (is_timed ? running : launching) + " (" + where + ", " + sure_text(sure) +
                 ")");
 }

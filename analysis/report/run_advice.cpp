@@ -4,6 +4,7 @@
 
 #include "../kernel/short_name.h"
 #include "../trace/placeless.h"
+#include "counted.h"
 
 namespace gpushim::analysis {
 
@@ -54,7 +55,7 @@ const Advice* RunAdvice::first() const {
 const RunAdvice& advice_of(const ReportSource& source) {
     if (source.asked_rules == nullptr) {
         const ReportOptions& asked = source.options;
-        const Situation run(source.run.raw(),
+        const Situation run(source.run.raw(), counted_steps(source),
                             {asked.params, asked.samples_per_step, asked.bandwidth_bytes_per_s});
         RunAdvice said = {run.is_known(),    run.unlike() ? run.unlike()->text() : why_unknown(source),
                           run.is_per_step(), run.step_ns(),

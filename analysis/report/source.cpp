@@ -51,9 +51,17 @@ std::optional<std::string> ReportSource::text(const char* key) const {
 
 Query ReportSource::of_steps(std::string_view sql) const {
     Query query = run.prepare(sql);
-    query.bind(1, std::max(options.from_step.value_or(-kFarthestStep), -kFarthestStep));
-    query.bind(2, std::min(options.to_step.value_or(kFarthestStep), kFarthestStep));
+    query.bind(1, first_step());
+    query.bind(2, last_step());
     return query;
+}
+
+int64_t ReportSource::first_step() const {
+    return std::max(options.from_step.value_or(-kFarthestStep), -kFarthestStep);
+}
+
+int64_t ReportSource::last_step() const {
+    return std::min(options.to_step.value_or(kFarthestStep), kFarthestStep);
 }
 
 std::optional<double> maybe_real(const Query& query, int column) {

@@ -26,6 +26,8 @@ struct ReportOptions {
 constexpr int64_t kFarthestStep = int64_t{1} << 53;
 
 struct Contradiction;
+class CountedSteps;
+struct CountedLengths;
 struct GpuFigures;
 struct RunAdvice;
 struct ServingFigures;
@@ -35,8 +37,10 @@ struct ReportSource {
     const Database& run;
     const Inputs* traces = nullptr;  // null: only the run database is there
     ReportOptions options = {};
-    // What several sections ask for, read when the first does: of contradictions.h, run_advice.h,
+    // What several sections ask for, read when the first does: of counted.h, contradictions.h, run_advice.h,
     // gpu_figures.h, step_figures.h and serving_figures.h.
+    mutable std::shared_ptr<const CountedSteps> asked_counted = {}, asked_counted_part = {};
+    mutable std::shared_ptr<const CountedLengths> asked_lengths = {};
     mutable std::shared_ptr<const std::vector<Contradiction>> asked_contradictions = {};
     mutable std::shared_ptr<const RunAdvice> asked_rules = {};
     mutable std::shared_ptr<const std::vector<GpuFigures>> asked_gpus = {};
@@ -57,6 +61,8 @@ struct ReportSource {
 
     // A query whose ?1 and ?2 are the first and the last number of steps asked for.
     Query of_steps(std::string_view sql) const;
+    int64_t first_step() const;
+    int64_t last_step() const;
     bool is_part_of_run() const { return options.from_step || options.to_step; }
 };
 

@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <unordered_map>
+#include <vector>
 
+#include "../run/sql/step_lengths.h"
 #include "../step/steps.h"
 #include "../text/units.h"
 #include "../to_int64.h"
+#include "counted.h"
 
 namespace gpushim::analysis {
 
@@ -17,43 +22,45 @@ constexpr double kUneven = 0.03;
 // The ranks of a job step together, so the steps of all of them are looked at as one lot; there are as many
 // as the rank with the most has.
 void read_lengths(const ReportSource& source, ShownSteps& steps) {
-    Query lengths = source.of_steps(
-        "WITH counted AS (SELECT dur_ns, row_number() OVER (ORDER BY dur_ns) AS place, count(*) OVER () AS n"
-        " FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2)"
-        " SELECT min(CASE WHEN place * 100 >= n * 50 THEN dur_ns END),"
-        " min(CASE WHEN place * 100 >= n * 95 THEN dur_ns END), CAST(round(avg(dur_ns)) AS INTEGER)"
-        " FROM counted");
-    if (lengths.step()) {
-        steps.median_ns = lengths.maybe(0);
-        steps.p95_ns = lengths.maybe(1);
-        steps.mean_ns = lengths.maybe(2);
+    std::vector<int64_t> lengths_ns;
+    std::map<int64_t, int64_t> of_rank;
+    long double sum_ns = 0;  // exact
+    for (const CountedLengths::Length& one : counted_lengths(source).all) {
+        lengths_ns.push_back(one.dur_ns);
+        sum_ns += static_cast<long double>(one.dur_ns);
+        steps.count = std::max(steps.count, ++of_rank[one.rank_id]);
+        steps.first = std::min(steps.first.value_or(one.number), one.number);
+        steps.last = std::max(steps.last.value_or(one.number), one.number);
     }
-    Query counts = source.of_steps(
-        "SELECT max(n), min(first), max(last) FROM (SELECT count(*) AS n, min(number) AS first,"
-        " max(number) AS last FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2"
-        " GROUP BY rank_id)");
-    // Of a few steps the mean may be of none in which the host waits.
+    if (lengths_ns.empty()) return;
+    steps.median_ns = length_at(lengths_ns, 50);
+    steps.p95_ns = length_at(lengths_ns, 95);
+    steps.mean_ns =
+        to_int64(std::round(static_cast<double>(sum_ns) / static_cast<double>(lengths_ns.size())));
+}
+
+// Of a few steps the mean may be of none in which the host waits.
+void read_host_ahead(const ReportSource& source, ShownSteps& steps) {
     Query ahead = source.run.prepare(
         "SELECT CAST(max(work_ns) AS INTEGER), max(work_ns) > 1.05 * max(mean_ns), count(*) FROM "
         "v_host_ahead");
     steps.host_ahead = !source.is_part_of_run() && ahead.step() && ahead.number(2) > 0;
     if (steps.host_ahead && ahead.number(1) != 0) steps.ahead_work_ns = ahead.maybe(0);
-    if (counts.step()) {
-        steps.count = counts.number(0);
-        steps.first = counts.maybe(1);
-        steps.last = counts.maybe(2);
-    }
 }
 
 // As the figures of GPUs are: of steps that were timed, the longest of all GPUs.
 void read_undisturbed(const ReportSource& source, ShownSteps& steps) {
-    Query row = source.of_steps(
-        "WITH timed AS (SELECT max(g.window_ns) AS ns FROM v_gpu_basis b JOIN gpu_step g ON g.gpu_id = "
-        "b.gpu_id"
-        " AND g.step = b.step WHERE b.basis = 'steps' AND b.number BETWEEN ?1 AND ?2 GROUP BY b.number),"
-        " placed AS (SELECT ns, row_number() OVER (ORDER BY ns) AS place, count(*) OVER () AS n FROM timed)"
-        " SELECT min(CASE WHEN place * 100 >= n * 50 THEN ns END) FROM placed");
-    if (row.step()) steps.undisturbed_ns = row.maybe(0);
+    const auto counted = counted_steps_asked_for(source);
+    std::unordered_map<int64_t, int64_t> longest_ns;  // by number
+    for (const GpuInStep& row : counted->rows()) {
+        const GpuTotal* total = counted->total_of(row.gpu_id);
+        if (total == nullptr || total->basis != "steps") continue;
+        int64_t& longest = longest_ns[row.number];
+        longest = std::max(longest, row.window_ns);
+    }
+    std::vector<int64_t> all_ns;
+    for (const auto& [number, ns] : longest_ns) all_ns.push_back(ns);
+    if (!all_ns.empty()) steps.undisturbed_ns = length_at(all_ns, 50);
 }
 
 void read_left_out(const ReportSource& source, ShownSteps& steps) {
@@ -139,6 +146,7 @@ ShownSteps read_step_figures(const ReportSource& source) {
     ShownSteps steps;
     read_source(source, steps);
     read_lengths(source, steps);
+    read_host_ahead(source, steps);
     read_undisturbed(source, steps);
     read_left_out(source, steps);
     read_no_update(source, steps);

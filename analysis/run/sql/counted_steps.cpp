@@ -7,7 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "../../sqlite/new_database.h"
+#include "../../sqlite/database.h"
 #include "../../trace/work_bound.h"
 #include "step_basis.h"
 
@@ -87,6 +87,8 @@ Total* of_gpu(std::span<Total> totals, int64_t gpu_id) {
     return found != totals.end() && found->gpu_id == gpu_id ? &*found : nullptr;
 }
 
+void do_in(sqlite3* run, const std::string& statement) { Query(run, file_of(run), statement).step(); }
+
 template <class Of>
 double sum_of(std::span<const IdlePart> idle, Causes causes, Of of) {
     int64_t sum_ns = 0;
@@ -132,6 +134,24 @@ int64_t GpuTotal::idle_ns(CauseGroup group) const {
 
 CountedSteps::CountedSteps(sqlite3* run, std::vector<WrittenGaps> written) {
     rows_ = rows_of_basis(run, totals_);
+    read(run, std::move(written));
+}
+
+CountedSteps::CountedSteps(sqlite3* run, StepNumbers only) {
+    rows_ = rows_of_basis(run, totals_);
+    leave_only(only);
+    read(run, {});
+}
+
+void CountedSteps::leave_only(StepNumbers only) {
+    const auto is_left_out = [&](const GpuInStep& row) {
+        const bool is_span = of_gpu(std::span(totals_), row.gpu_id)->basis == "spans";
+        return is_span || row.number < only.first || row.number > only.last;
+    };
+    std::erase_if(rows_, is_left_out);
+}
+
+void CountedSteps::read(sqlite3* run, std::vector<WrittenGaps> written) {
     read_loads(run);
     read_activity(run);
     sum_rows();
@@ -173,6 +193,7 @@ void CountedSteps::read_activity(sqlite3* run) {
         row->window_ns += ns;
         row->busy_ns += ns_if(WhatRan::busy);
         row->waiting_ns += ns_if(WhatRan::waiting_for_peer);
+        row->productive_ns += ns_if(WhatRan::productive);
         row->transfer_ns += ns_if(WhatRan::transfer);
         row->exposed_transfer_ns += ns_if(WhatRan::exposed_transfer);
         row->compute_beside_no_transfer_ns += ns_if(WhatRan::compute_beside_no);
@@ -310,12 +331,11 @@ const GpuInStep* CountedSteps::find(int64_t gpu_id, int64_t step) const {
 
 const GpuTotal* CountedSteps::total_of(int64_t gpu_id) const { return of_gpu(std::span(totals_), gpu_id); }
 
-void CountedSteps::stand_before_views(const NewDatabase& run) const {
-    run.run(
-        "CREATE TEMP TABLE v_gpu_total AS SELECT * FROM main.v_gpu_total WHERE 0;"
-        "CREATE TEMP TABLE v_gpu_idle AS SELECT * FROM main.v_gpu_idle WHERE 0");
+void CountedSteps::stand_before_views(sqlite3* run) const {
+    do_in(run, "CREATE TEMP TABLE v_gpu_total AS SELECT * FROM main.v_gpu_total WHERE 0");
+    do_in(run, "CREATE TEMP TABLE v_gpu_idle AS SELECT * FROM main.v_gpu_idle WHERE 0");
     std::set<int64_t> unknown_waits;
-    Query unknown(run.raw(), "run", "SELECT gpu_id FROM v_unknown_wait");
+    Query unknown(run, file_of(run), "SELECT gpu_id FROM v_unknown_wait");
     while (unknown.step()) unknown_waits.insert(unknown.number(0));
     for (const GpuTotal& total : totals_) {
         std::string sums;
@@ -328,22 +348,23 @@ void CountedSteps::stand_before_views(const NewDatabase& run) const {
                         : ", " + std::to_string(total.ran_ns[i]);
         }
         const std::string gpu = std::to_string(total.gpu_id);
-        run.run("INSERT INTO temp.v_gpu_total VALUES (" + gpu + ", '" + total.basis + "', " +
-                std::to_string(total.steps) + sums + ", " + std::to_string(total.busy_low_ns) + ", " +
-                std::to_string(total.busy_high_ns) + ", " + std::to_string(total.busy_likely_low_ns) + ", " +
-                std::to_string(total.busy_likely_high_ns) + ")");
+        do_in(run, "INSERT INTO temp.v_gpu_total VALUES (" + gpu + ", '" + total.basis + "', " +
+                       std::to_string(total.steps) + sums + ", " + std::to_string(total.busy_low_ns) + ", " +
+                       std::to_string(total.busy_high_ns) + ", " + std::to_string(total.busy_likely_low_ns) +
+                       ", " + std::to_string(total.busy_likely_high_ns) + ")");
         for (const CauseRow& row : kCauses) {
             const GpuTotal::Idle& idle = total.idle[static_cast<size_t>(row.cause)];
             if (idle.rows == 0) continue;
-            run.run("INSERT INTO temp.v_gpu_idle VALUES (" + gpu + ", '" + row.name + "', '" +
-                    name_of(row.group) + "', " + std::to_string(idle.ns) + ", " +
-                    std::to_string(idle.drained_ns) + ")");
+            do_in(run, "INSERT INTO temp.v_gpu_idle VALUES (" + gpu + ", '" + row.name + "', '" +
+                           name_of(row.group) + "', " + std::to_string(idle.ns) + ", " +
+                           std::to_string(idle.drained_ns) + ")");
         }
     }
 }
 
-void CountedSteps::leave_to_views(const NewDatabase& run) {
-    run.run("DROP TABLE temp.v_gpu_total; DROP TABLE temp.v_gpu_idle");
+void CountedSteps::leave_to_views(sqlite3* run) {
+    do_in(run, "DROP TABLE temp.v_gpu_total");
+    do_in(run, "DROP TABLE temp.v_gpu_idle");
 }
 
 }  // namespace gpushim::analysis

@@ -20,8 +20,6 @@ struct sqlite3;
 
 namespace gpushim::analysis {
 
-class NewDatabase;
-
 // What ran, in ns, by the classes of `activity`.
 enum class WhatRan : uint8_t {
     window,
@@ -48,7 +46,7 @@ struct GpuInStep {
     int64_t step;    // as in the tables
     int64_t window_ns, busy_ns, busy_low_ns, busy_high_ns, busy_likely_low_ns, busy_likely_high_ns,
         waiting_ns;
-    int64_t transfer_ns, exposed_transfer_ns, compute_beside_no_transfer_ns;
+    int64_t productive_ns, transfer_ns, exposed_transfer_ns, compute_beside_no_transfer_ns;
     int64_t latency_ns, kernel_gap_ns;
     bool loads_code;
     std::span<const IdlePart> idle;  // by the name of the cause
@@ -81,10 +79,16 @@ struct GpuTotal {
     int64_t idle_ns(CauseGroup group) const;
 };
 
+struct StepNumbers {  // as the program counts, both inclusive
+    int64_t first, last;
+};
+
 class CountedSteps {
   public:
     // `written`: all rows of `gap`; if it has less, they are read.
     explicit CountedSteps(sqlite3* run, std::vector<WrittenGaps> written = {});
+    // Of these alone: of spans, which are no steps, none.
+    CountedSteps(sqlite3* run, StepNumbers only);
     CountedSteps(CountedSteps&&) = default;
 
     const std::vector<GpuInStep>& rows() const { return rows_; }     // by gpu_id, step
@@ -98,15 +102,17 @@ class CountedSteps {
     static constexpr size_t kLargest = 3;
     std::vector<int64_t> largest_gaps(Causes causes) const;
 
-    // Tables that stand before the views v_gpu_total and v_gpu_idle of a run that is written, until they are
-    // taken away.
-    void stand_before_views(const NewDatabase& run) const;
-    static void leave_to_views(const NewDatabase& run);
+    // Tables that stand before the views v_gpu_total and v_gpu_idle for this connection, until they are taken
+    // away: for whoever asks the views by name, and not for other views.
+    void stand_before_views(sqlite3* run) const;
+    static void leave_to_views(sqlite3* run);
 
   private:
     struct Gap {
         int64_t ns, rowid;
     };
+    void read(sqlite3* run, std::vector<WrittenGaps> written);
+    void leave_only(StepNumbers only);
     void read_loads(sqlite3* run);
     void read_activity(sqlite3* run);
     void sum_rows();

@@ -106,7 +106,7 @@ CountedSteps RunDb::derive() {
     stand_before(kRunSteps, made_);
     run_files("fill/");
     CountedSteps basis(raw(), std::exchange(gaps_, {}));
-    basis.stand_before_views(made_);
+    basis.stand_before_views(raw());
     StepLengths(raw()).stand_before_view(made_);
     run_files("derive/");
     for (const char* view : kReadByMetrics) stand_before(view, made_);
@@ -114,7 +114,7 @@ CountedSteps RunDb::derive() {
     for (const char* view : kReadByMetrics) leave_to(view, made_);
     leave_to(kRunSteps, made_);
     StepLengths::leave_to_view(made_);
-    CountedSteps::leave_to_views(made_);
+    CountedSteps::leave_to_views(raw());
     derived_ = true;
     return basis;
 }

@@ -10,16 +10,8 @@ namespace gpushim::analysis {
 
 namespace {
 
-// The shortest that at least so many of 100 do not exceed; of some.
-int64_t percentile(std::vector<int64_t>& lengths_ns, size_t percent) {
-    const size_t place = (lengths_ns.size() * percent + 99) / 100;
-    const auto at = lengths_ns.begin() + static_cast<std::ptrdiff_t>(place - 1);
-    std::nth_element(lengths_ns.begin(), at, lengths_ns.end());
-    return *at;
-}
-
 StepLength length_of(std::vector<int64_t>& lengths_ns) {
-    return {percentile(lengths_ns, 50), percentile(lengths_ns, 95)};
+    return {length_at(lengths_ns, 50), length_at(lengths_ns, 95)};
 }
 
 std::string row_of(const std::string& rank_id, const StepLength& length) {
@@ -28,6 +20,13 @@ std::string row_of(const std::string& rank_id, const StepLength& length) {
 }
 
 }  // namespace
+
+int64_t length_at(std::vector<int64_t>& lengths_ns, size_t percent) {
+    const size_t place = (lengths_ns.size() * percent + 99) / 100;
+    const auto at = lengths_ns.begin() + static_cast<std::ptrdiff_t>(place - 1);
+    std::nth_element(lengths_ns.begin(), at, lengths_ns.end());
+    return *at;
+}
 
 StepLengths::StepLengths(sqlite3* run) {
     std::map<int64_t, std::vector<int64_t>> lengths_ns;

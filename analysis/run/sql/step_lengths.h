@@ -17,6 +17,9 @@ struct StepLength {
     int64_t median_ns, p95_ns;
 };
 
+// The shortest that at least so many of 100 do not exceed; of some, whose order is not kept.
+int64_t length_at(std::vector<int64_t>& lengths_ns, size_t percent);
+
 class StepLengths {
   public:
     explicit StepLengths(sqlite3* run);

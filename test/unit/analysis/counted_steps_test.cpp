@@ -108,6 +108,33 @@ TEST_CASE("sums are those of the views", "[basis][random]") {
     CHECK(totals_seen > 100);
 }
 
+TEST_CASE("sums of some steps are those of the views' rows of them", "[basis][random]") {
+    std::mt19937 random(20261129);
+    size_t totals_seen = 0;
+    for (int round = 0; round < 40; ++round) {
+        const RunRows run = any_run(random);
+        const CountedSteps basis(run.raw(), StepNumbers{2, 6});
+        INFO("round " << round);
+        std::vector<std::string> totals;
+        int64_t idle_ns = 0;
+        for (const GpuTotal& total : basis.totals()) {
+            totals.push_back(row_of({total.gpu_id, total.steps, total.ns(WhatRan::window),
+                                     total.ns(WhatRan::busy), total.ns(WhatRan::compute)}));
+            for (const GpuTotal::Idle& idle : total.idle) idle_ns += idle.ns;
+        }
+        CHECK(totals == rows_of(run,
+                                "SELECT gpu_id, count(*), sum(window_ns), sum(busy_ns), sum(compute_ns)"
+                                " FROM v_gpu_counted WHERE number BETWEEN 2 AND 6 GROUP BY 1 ORDER BY 1"));
+        CHECK(row_of({idle_ns}) ==
+              rows_of(run,
+                      "SELECT coalesce(sum(p.ns), 0) FROM v_gpu_basis b JOIN gap p ON p.gpu_id = b.gpu_id"
+                      " AND p.step = b.step WHERE b.number BETWEEN 2 AND 6")
+                  .front());
+        totals_seen += totals.size();
+    }
+    CHECK(totals_seen > 50);
+}
+
 TEST_CASE("steps of GPUs and why they were idle are those of the views", "[basis][random]") {
     std::mt19937 random(7);
     for (int round = 0; round < 40; ++round) {

@@ -128,4 +128,52 @@ TEST_CASE("what phases take on the GPU is a mean of the steps that were timed", 
     CHECK(none.json["phases"].items()[1]["device_ns_per_step"].text() == "null");
 }
 
+// The definitions as SQL: what the report counts for itself, since SQLite would sort all steps for each.
+TEST_CASE("lengths and phases of steps are what SQL says of their rows", "[report]") {
+    RunShape shape;
+    shape.timed_phases = 30;
+    const MadeRun made(shape);
+    const Report report = report_of(
+        made,
+        "UPDATE step SET dur_ns = 18500000 + (step * 7919 + rank_id * 104729) % 3000000;"
+        " UPDATE phase SET dur_ns = dur_ns + step * 17, confidence = iif(step % 4 = 0, NULL, 0.5 + step % 3 "
+        "/ 8.0);"
+        " UPDATE phase SET device_ns = device_ns + step * 31;"
+        " INSERT INTO phase (rank_id, step, name, begin_ns, dur_ns, device_ns, confidence)"
+        " SELECT rank_id, step, name, begin_ns + 1, 1000, iif(step % 5 = 0, NULL, 700), 0.75 FROM phase"
+        " WHERE step % 3 = 0;"
+        " INSERT INTO phase (rank_id, step, name, begin_ns, dur_ns) VALUES (0, 1000000, 'forward', 0, 5)");
+    const Database run = made.open();
+    Query lengths = run.prepare(
+        "WITH counted AS (SELECT dur_ns, row_number() OVER (ORDER BY dur_ns) AS place, count(*) OVER () AS n"
+        " FROM v_counted_step WHERE is_slice = 0)"
+        " SELECT min(iif(place * 100 >= n * 50, dur_ns, NULL)), min(iif(place * 100 >= n * 95, dur_ns, "
+        "NULL)),"
+        " CAST(round(avg(dur_ns)) AS INTEGER) FROM counted");
+    REQUIRE(lengths.step());
+    CHECK(value(report, "steps.median_ns") == lengths.text(0));
+    CHECK(value(report, "steps.p95_ns") == lengths.text(1));
+    CHECK(value(report, "steps.mean_ns") == lengths.text(2));
+    Query phases = run.prepare(
+        "WITH found AS (SELECT p.rank_id, p.step, p.name, sum(p.dur_ns) AS ns, min(p.confidence) AS "
+        "confidence,"
+        " CASE WHEN count(p.device_ns) = count(*) THEN sum(p.device_ns) END AS device_ns FROM phase p"
+        " JOIN v_counted_step c ON c.rank_id = p.rank_id AND c.step = p.step GROUP BY 1, 2, 3),"
+        " steps AS (SELECT rank_id, step, count(device_ns) = count(*) AS is_timed FROM found GROUP BY 1, 2),"
+        " n AS (SELECT count(*) AS steps, sum(is_timed) AS timed FROM steps)"
+        " SELECT f.name, sum(f.ns) / n.steps, avg(f.confidence),"
+        " CASE WHEN n.timed > 0 THEN sum(f.device_ns) FILTER (WHERE s.is_timed) / n.timed END, n.timed"
+        " FROM found f JOIN steps s USING (rank_id, step), n GROUP BY f.name ORDER BY f.name = 'forward'");
+    for (const Json& phase : report.json["phases"].items()) {
+        REQUIRE(phases.step());
+        CHECK(phase["name"].text() == "\"" + phases.text(0) + "\"");
+        CHECK(phase["ns_per_step"].text() == phases.text(1));
+        CHECK(std::stod(phase["confidence"].text()) == Approx(phases.real(2)));
+        CHECK(phase["device_ns_per_step"].text() == phases.text(3));
+        CHECK(phase["device_steps"].text() == phases.text(4));
+        CHECK(phases.number(4) > 0);
+    }
+    CHECK(!phases.step());
+}
+
 }  // namespace report_steps_test

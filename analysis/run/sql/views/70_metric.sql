@@ -25,9 +25,13 @@ FROM v_step_place p;
 -- waits. Then the step in the middle is not how long a step takes; all of them together are. Collectives are
 -- left out: they take as long as peers let them wait.
 CREATE VIEW v_host_ahead AS
-WITH middle AS (
+WITH placed AS (  -- as v_step_place, without the places of all ranks together
+  SELECT rank_id, dur_ns, row_number() OVER (PARTITION BY rank_id ORDER BY dur_ns) AS place,
+    count(*) OVER (PARTITION BY rank_id) AS steps
+  FROM v_counted_step WHERE is_slice = 0
+), middle AS (
   SELECT rank_id, min(iif(place * 2 >= steps, dur_ns, NULL)) AS dur_ns, avg(dur_ns) AS mean_ns
-  FROM v_step_place GROUP BY rank_id HAVING avg(dur_ns) > 2 * min(iif(place * 2 >= steps, dur_ns, NULL))
+  FROM placed GROUP BY rank_id HAVING avg(dur_ns) > 2 * min(iif(place * 2 >= steps, dur_ns, NULL))
 ), work AS (
   SELECT w.gpu_id,
     sum(CAST(w.executed AS DOUBLE) * CAST(w.timed_ns AS DOUBLE) / CAST(w.timed AS DOUBLE)) AS ns
