@@ -14,7 +14,7 @@ struct Copies {
     const char* kind = "h2d";
     const char* source = "pinned";
     int64_t bytes = 10'000'000, blocks_ns = 0, position = 0;
-    int64_t timed = kSteps, steps = kSteps;
+    int64_t timed = RunRows::kSteps, steps = RunRows::kSteps;
 };
 
 RunRows& add(RunRows& run, const Copies& is) {
@@ -135,12 +135,13 @@ TEST_CASE("copies besides the batch that recur are named", "[rule][rule_copies]"
                             .steps = steps});
         return run;
     };
-    CHECK(is_ramped("repeated_copies", [&](double share) { return with_others(of_step(share), kSteps); }));
-    CHECK(with_others(2 * kMs, kSteps).look("repeated_copies")->title.find("h2d 4.00 MB in 4") !=
+    CHECK(is_ramped("repeated_copies",
+                    [&](double share) { return with_others(of_step(share), RunRows::kSteps); }));
+    CHECK(with_others(2 * kMs, RunRows::kSteps).look("repeated_copies")->title.find("h2d 4.00 MB in 4") !=
           std::string::npos);
     CHECK_FALSE(with_others(2 * kMs, 5).says("repeated_copies"));
     // What a GPU copies, where a second one does nothing in steps.
-    RunRows beside = with_others(2 * kMs, kSteps);
+    RunRows beside = with_others(2 * kMs, RunRows::kSteps);
     beside.add("gpu", {{"gpu_id", 1}, {"rank_id", 0}, {"unused", 1}});
     CHECK(beside.look("repeated_copies")->title.find("h2d 4.00 MB in 4") != std::string::npos);
 }
@@ -207,15 +208,15 @@ TEST_CASE("bytes that go to the host and back are worth what they idle", "[rule]
         if (share > 0)
             run.add("transfer_pattern", {{"gpu_id", 0},
                                          {"pattern", "round_trip"},
-                                         {"count", kSteps},
-                                         {"bytes", kSteps * 1'000'000},
-                                         {"ns", of_step(share) * kSteps},
-                                         {"steps", kSteps}});
+                                         {"count", RunRows::kSteps},
+                                         {"bytes", RunRows::kSteps * 1'000'000},
+                                         {"ns", of_step(share) * RunRows::kSteps},
+                                         {"steps", RunRows::kSteps}});
         return run;
     };
     CHECK(is_ramped("round_trips", with_trips));
     RunRows held = with_trips(0.2);
-    held.change("UPDATE transfer_pattern SET between_ns = " + std::to_string(of_step(0.1) * kSteps));
+    held.change("UPDATE transfer_pattern SET between_ns = " + std::to_string(of_step(0.1) * RunRows::kSteps));
     const auto found = held.look("round_trips");
     REQUIRE(found);
     CHECK(found->title.find("; the host has them for " +
@@ -231,10 +232,10 @@ TEST_CASE("bytes that go to the host and back are worth what they idle", "[rule]
     RunRows busy = busy_run();  // the calls take long, and the GPU is never idle
     busy.add("transfer_pattern", {{"gpu_id", 0},
                                   {"pattern", "round_trip"},
-                                  {"count", kSteps},
-                                  {"bytes", kSteps},
-                                  {"ns", 5 * kMs * kSteps},
-                                  {"steps", kSteps}});
+                                  {"count", RunRows::kSteps},
+                                  {"bytes", RunRows::kSteps},
+                                  {"ns", 5 * kMs * RunRows::kSteps},
+                                  {"steps", RunRows::kSteps}});
     CHECK_FALSE(busy.says("round_trips"));
 }
 

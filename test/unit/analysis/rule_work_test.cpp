@@ -22,10 +22,10 @@ RunRows& add(RunRows& run, const Kernels& is) {
     const bool is_product = std::string(is.family) == "gemm" || std::string(is.family) == "convolution";
     return run.add("kernel", {{"gpu_id", 0},
                               {"name", is.name},
-                              {"launches", is.in_a_step * kSteps},
+                              {"launches", is.in_a_step * RunRows::kSteps},
                               {"graph_launches", 0},
-                              {"timed", is.in_a_step * kSteps},
-                              {"sum_ns", is.ns_in_a_step * kSteps},
+                              {"timed", is.in_a_step * RunRows::kSteps},
+                              {"sum_ns", is.ns_in_a_step * RunRows::kSteps},
                               {"family", is.family},
                               {"precision", is.precision},
                               {"tensor_core", is.tensor_core},
@@ -93,7 +93,7 @@ TEST_CASE("what no step has timed may take nothing", "[rule][rule_work]") {
 TEST_CASE("what may be a wait in front of small kernels is no gain for sure", "[rule][rule_work]") {
     const auto finding = [](int64_t unsure_ns) {
         RunRows run = with({"add", "elementwise", 400, 10 * kMs});
-        run.change("UPDATE kernel SET unsure_ns = " + std::to_string(unsure_ns * kSteps));
+        run.change("UPDATE kernel SET unsure_ns = " + std::to_string(unsure_ns * RunRows::kSteps));
         return run.look("small_kernels").value();
     };
     const Finding sure = finding(kMs / 2), unsure = finding(6 * kMs);
@@ -179,9 +179,9 @@ TEST_CASE("zeroing is a gain only where it takes long", "[rule][rule_work]") {
     RunRows sets = busy_run();
     sets.add("memset_stat", {{"gpu_id", 0},
                              {"stream_id", 1},
-                             {"count", kSteps},
-                             {"timed", kSteps},
-                             {"sum_ns", 100 * kUs * kSteps}});
+                             {"count", RunRows::kSteps},
+                             {"timed", RunRows::kSteps},
+                             {"sum_ns", 100 * kUs * RunRows::kSteps}});
     CHECK(sets.look("memset")->gain.high_ns == Approx(100 * kUs));
     CHECK_FALSE(busy_run().look("memset"));
 }

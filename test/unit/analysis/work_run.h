@@ -6,7 +6,6 @@
 namespace made {
 
 inline constexpr int64_t kWorkStepNs = 20 * kMs;
-inline constexpr int64_t kSteps = RunRows::kSteps;
 
 inline int64_t of_step(double share) {
     return static_cast<int64_t>(share * static_cast<double>(kWorkStepNs));
