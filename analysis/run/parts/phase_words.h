@@ -1,5 +1,5 @@
-// What the name of a program's range says of the phase of the step. Words are runs of letters, whatever their
-// case: `Optimizer.step#SGD` is the optimizer. Names that say two phases, or none, say nothing. Pure.
+// What the name of a program's range says of the phase of the step, by the words of
+// ../../trace/range_words.def. Names that say two phases, or none, say nothing. Pure.
 #pragma once
 
 #include <optional>
