@@ -1,6 +1,7 @@
 #include "situation.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "../run/sql/python_places.h"
 
@@ -173,8 +174,22 @@ std::map<int64_t, double> Situation::only_copies_ns() const {
 std::string Situation::seen_in(Causes causes) const {
     constexpr int64_t kFewest = 3;
     const auto places = python_places(run_, &causes, 1);
-    if (places.empty() || places[0].samples < kFewest) return {};
-    return "by " + places[0].count_text() + " in " + places[0].name() + places[0].inside_text();
+    if (!places.empty() && places[0].samples >= kFewest)
+        return "by " + places[0].count_text() + " in " + places[0].name() + places[0].inside_text();
+    return in_range(causes);
+}
+
+std::string Situation::in_range(Causes causes) const {
+    const auto range = range_of(causes);
+    if (!range) return {};
+    return std::to_string(std::lround(100 * range->idle_share)) + " % of it in its own range \"" +
+           range->name + "\"";
+}
+
+std::optional<IdleRange> Situation::range_of(Causes causes) const {
+    constexpr double kMostOfIt = 0.5;
+    const auto ranges = idle_ranges(run_, &causes, 1);
+    return ranges.empty() || ranges[0].idle_share < kMostOfIt ? std::nullopt : std::optional(ranges[0]);
 }
 
 std::vector<Evidence> Situation::gaps_of(Causes causes) const {

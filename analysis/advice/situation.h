@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../run/sql/counted_steps.h"
+#include "../run/sql/idle_ranges.h"
 #include "../run/sql/input_stages.h"
 #include "../trace/work_bound.h"
 #include "advice_words.h"
@@ -88,8 +89,12 @@ class Situation {
     std::map<int64_t, double> only_copies_ns() const;
 
     // In which line of Python hosts were most, by samples in idle time of these causes, and how many samples
-    // say so; empty: too few.
+    // say so; where these are too few, in which range of the program for most of that time. Empty: nothing
+    // tells.
     std::string seen_in(Causes causes) const;
+    // The range of the program that hosts were in for most of that idle time, also in words.
+    std::optional<IdleRange> range_of(Causes causes) const;
+    std::string in_range(Causes causes) const;
 
     // In which stages of loading a batch the hosts were in idle time for input; empty: nothing tells.
     std::vector<InputStage> input_stages() const { return gpushim::analysis::input_stages(run_); }

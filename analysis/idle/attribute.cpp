@@ -94,6 +94,7 @@ class Question {
         put(cause_of_launch(), host_end_ns, call_end_ns);
         put(queued_cause(), call_end_ns, until_ns);
         result_.drained_by_sync = drained_by_sync();
+        note_ranges(call_end_ns);
         return std::move(result_);
     }
 
@@ -129,8 +130,56 @@ class Question {
                 part = part_of(stretch, line_.is_told_at(piece.from_ns));
                 part_until_ns = stretch.after ? stretch.after->from_ns : INT64_MAX;
             }
-            put_outside(part, piece);
+            put_in_ranges(part, piece);
         }
+    }
+
+    // Where nothing else told what the thread does, the program's own word for it may.
+    void put_in_ranges(OutsidePart part, const HostPiece& piece) {
+        if (part != OutsidePart::before_input && part != OutsidePart::other) return put_outside(part, piece);
+        in_ranges(piece.from_ns, piece.until_ns,
+                  [&](const RangeHere& here, int64_t from_ns, int64_t until_ns) {
+                      HostPiece some = piece;
+                      some.from_ns = from_ns;
+                      some.until_ns = until_ns;
+                      const auto told = cause_of_sample(here.does);
+                      if (!told || !is_about(here, part)) return put_outside(part, some);
+                      put(*told, from_ns, until_ns);
+                      note(*told, some);
+                  });
+    }
+
+    // What ended before N is no part of N's work. One that goes on may be around the whole program; but a
+    // loader may copy its batch itself.
+    bool is_about(const RangeHere& here, OutsidePart part) const {
+        return here.told_is_over || (here.does == PythonDoes::loads && part == OutsidePart::before_input);
+    }
+
+    RangeHere range_at(int64_t t_ns) const {
+        return facts_.range_at ? facts_.range_at(next_.thread, t_ns, next_.launch_enter_ns) : RangeHere{};
+    }
+
+    // One after the other, what is in none as well.
+    template <class Take>
+    void in_ranges(int64_t from_ns, int64_t until_ns, Take take) const {
+        while (from_ns < until_ns) {
+            const RangeHere here = range_at(from_ns);
+            const int64_t end_ns = std::min(until_ns, std::max(here.until_ns, from_ns + 1));
+            take(here, from_ns, end_ns);
+            from_ns = end_ns;
+        }
+    }
+
+    // Of what is asked up to then: of what comes behind, the thread was no longer the reason.
+    void note_ranges(int64_t until_ns) {
+        if (!facts_.range_at) return;
+        for (const Piece& piece : result_.pieces)
+            in_ranges(piece.from_ns - lag_ns_, std::min(piece.until_ns - lag_ns_, until_ns),
+                      [&](const RangeHere& here, int64_t from_ns, int64_t end_ns) {
+                          if (here.range == kNotSampled) return;
+                          result_.ranges.push_back(
+                              {piece.cause, from_ns + lag_ns_, end_ns + lag_ns_, here.range, here.is_over});
+                      });
     }
 
     // Up to where N began: a call may wait for N itself.

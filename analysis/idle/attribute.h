@@ -55,11 +55,22 @@ struct DeviceFacts {
     int64_t kernel_gap_ns = 3'000;  // between operations back to back: the median
 };
 
+// The innermost of the program's own ranges that is open on a thread at a moment.
+struct RangeHere {
+    int32_t range = kNotSampled;           // the caller's number for its name; kNotSampled: none is open
+    PythonDoes does = PythonDoes::untold;  // as its name tells, or that of a range around it
+    int64_t until_ns = INT64_MAX;          // to there it stays the innermost
+    bool is_over = false;                  // by the launch that was asked about: it, and …
+    bool told_is_over = false;             // … the one whose name tells
+};
+
 struct IdleFacts {
     DeviceFacts device;
     int64_t clock_error_ns = 0;  // between the host's clock and the device's times
     // Is the call that a thread entered then a recurring input copy of the step? All copies of a batch are.
     std::function<bool(int64_t thread, int64_t enter_ns)> is_input_copy;
+    // And whether it was over when that thread entered a launch. None: no ranges were recorded.
+    std::function<RangeHere(int64_t thread, int64_t t_ns, int64_t launch_ns)> range_at = {};
 };
 
 struct Piece {
@@ -85,6 +96,17 @@ struct StagePart {
     int64_t from_ns, until_ns;
 };
 
+// A part of the gap, up to the return of N's launch, in which that range was the innermost on the thread.
+// Lies within pieces of that cause.
+struct OwnRangePart {
+    Cause cause;
+    int64_t from_ns, until_ns;
+    int32_t range;  // RangeHere::range
+    bool is_over;   // before N was launched: N is none of its work
+
+    friend bool operator==(const OwnRangePart&, const OwnRangePart&) = default;
+};
+
 // Of the host part: the thread was ready, without a CPU. Lies within pieces of that cause.
 struct Contended {
     Cause cause;
@@ -98,7 +120,8 @@ struct Attributed {
     bool drained_by_sync = false;           // the thread was waiting when the queue ran empty
     std::vector<Contended> contended = {};  // a row for each cause
     std::vector<PythonPart> python = {};
-    std::vector<StagePart> stages = {};  // by time; without what nothing tells
+    std::vector<StagePart> stages = {};     // by time; without what nothing tells
+    std::vector<OwnRangePart> ranges = {};  // by time
 };
 
 using HostLines = std::unordered_map<int64_t, HostLine>;  // by thread

@@ -66,8 +66,9 @@ struct CauseRow {
 
 inline constexpr CauseRow kCauses[] = {
     {Cause::input_loading, "input_loading", CauseGroup::input, "loading a batch",
-     "the launching thread loaded a batch, as its framework or samples told, or was in nothing of the "
-     "framework directly before the step's recurring input copy"},
+     "the launching thread loaded a batch, as its framework, samples or the name of its range told, or was "
+     "in "
+     "nothing of the framework directly before the step's recurring input copy"},
     {Cause::sync, "sync", CauseGroup::sync, "the host waited for the GPU, or came back from that",
      "the launching thread waited for a stream, an event or a context, or came back from that"},
     {Cause::sync_other_gpu, "sync_other_gpu", CauseGroup::sync, "the host waited for another GPU",
@@ -86,7 +87,9 @@ inline constexpr CauseRow kCauses[] = {
     {Cause::launch_bound, "launch_bound", CauseGroup::launch, "launching, one after the other",
      "the launching thread was launching for this GPU, or between two such launches"},
     {Cause::optimizer, "optimizer", CauseGroup::host, "the optimizer, on the host",
-     "the launching thread was in an optimizer, as its framework or samples told, and in no call"},
+     "the launching thread was in an optimizer, as its framework, samples or the name of its range told, and "
+     "in "
+     "no call"},
     {Cause::framework, "framework", CauseGroup::host, "the framework dispatched operators",
      "the launching thread was in an operator of the framework, and in none of its calls"},
     {Cause::operator_cpu, "operator_cpu", CauseGroup::host, "operators that compute on the processor",
@@ -111,7 +114,7 @@ inline constexpr CauseRow kCauses[] = {
      "the launching thread was off its CPU otherwise"},
     {Cause::callback, "callback", CauseGroup::host, "outside of the framework: a callback, logging",
      "the launching thread was in nothing of the framework for longer, as it told, or in a callback or "
-     "logging, as samples of its Python told"},
+     "logging, as samples of its Python or the name of its range told"},
     {Cause::interpreter_lock, "interpreter_lock", CauseGroup::host, "the lock of Python's interpreter",
      "the launching thread waited for the lock of its Python interpreter, as samples told"},
     {Cause::garbage_collection, "garbage_collection", CauseGroup::host, "Python collected garbage",

@@ -5,6 +5,7 @@
 
 #include "../advice/unlike_sample.h"
 #include "../idle/cause.h"
+#include "../run/sql/idle_ranges.h"
 #include "../run/sql/input_stages.h"
 #include "../run/sql/python_places.h"
 #include "../text/units.h"
@@ -188,6 +189,35 @@ void write_python(const ReportSource& source, Report& report) {
     if (!text.empty()) report.line("           by samples of Python, of idle time: " + text);
 }
 
+// Null where the program made no ranges, or was in none.
+void write_ranges(const ReportSource& source, Report& report) {
+    constexpr int64_t kMostRanges = 10;
+    constexpr int kMostWords = 3;
+    constexpr double kWorthAWord = 0.05;
+    const auto ranges = idle_ranges(source.run.raw(), nullptr, kMostRanges);
+    Json all = Json::array();
+    std::string text;
+    int told = 0;
+    for (const IdleRange& range : ranges) {
+        all.push(
+            Facts()
+                .maybe("domain",
+                       range.domain ? std::optional(source.json_name("domain", *range.domain)) : std::nullopt,
+                       "the default one, or not NVTX")
+                .known("name", source.json_name("range", range.name))
+                .known("idle_share", range.idle_share)
+                .json());
+        if (told == kMostWords || range.idle_share < kWorthAWord) continue;
+        text += (told++ == 0 ? "" : ", ") + figure_text("%.0f", 100 * range.idle_share) + " % " +
+                source.name("range", range.name);
+    }
+    report.json.set("idle_ranges", ranges.empty() ? Json() : std::move(all));
+    if (ranges.empty())
+        report.json.set("idle_ranges_why",
+                        "no range of the program was open on the threads that GPUs waited for");
+    if (!text.empty()) report.line("           by the program's ranges, of idle time: " + text);
+}
+
 // Null where GPUs did not wait for input, or nothing tells at what the loader was.
 void write_input_stages(const ReportSource& source, Report& report) {
     const auto stages = input_stages(source.run.raw());
@@ -252,14 +282,15 @@ void write(const ReportSource& source, Report& report) {
     const Cost cost = cost_of(source, all);
     const bool is_sample = !unlike_sample(source.run.raw());
     report.json.set("cost", json_of(cost, is_sample ? idle.gpus : 0));
-    Report python;
-    write_python(source, python);
+    Report told;
+    write_ranges(source, told);
+    write_python(source, told);
     write_input_stages(source, report);
     const auto shares = mean_shares(all);
     const bool is_worth_lines = source.options.all || (shares && shares->idle >= kWorthLines);
     if (idle.gpus != 0 && is_worth_lines) write_causes(idle, !shared_gpus(source.run).empty(), report);
-    if (!is_worth_lines) python.blocks.clear();
-    report.add(std::move(python));
+    if (!is_worth_lines) told.blocks.clear();
+    report.add(std::move(told));
     if (idle.gpus == 0 || cost.gpu_ns <= 0 || !is_sample) return;
     if (source.options.all) write_gpu_seconds(cost, report);
     if (cost.lost_ns() >= kWorthLines * cost.gpu_ns || source.options.all) write_lost(cost, report);

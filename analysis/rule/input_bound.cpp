@@ -113,13 +113,43 @@ InputIdle input_idle(const Situation& run) {
             idle_ns("input_loading")};
 }
 
-void say_loading(const Situation& run, const InputIdle& idle, Finding& found) {
+// Most of it lies in a range of the program that was over before the batch was copied, and whose name tells
+// no loading: it may be anything.
+bool is_in_another_range(const Situation& run) {
+    constexpr double kMostOfIt = 0.5;
+    const auto range = run.range_of(kInputCauses);
+    return range && range->over_share >= kMostOfIt;
+}
+
+constexpr Heading kBefore = {"host-bound", "Host work before the copy of a batch",
+                             "the GPU waits while the host works before the copy of a batch",
+                             "that work ahead of the step, less often, or in another thread"};
+
+void say_before(const Situation& run, const InputIdle& idle, Finding& found) {
+    found.heading = &kBefore;
+    found.title = "the GPU waits " + duration_text(idle.sum_ns()) + " of a " + run.per() +
+                  " before the copy of a batch, while the launching thread " +
+                  (idle.cpu_ns >= idle.wait_ns ? "works on its CPU" : "waits");
+    found.try_it = run.advice({"input_bound.before"});
+}
+
+// A wait after what is read, and then the next batch: nothing tells to which of the two the host's work
+// belongs.
+bool may_work_on_what_it_read(const Situation& run, const Exchange& exchange) {
+    return run.reads_every_step() ||
+           (exchange.out_bytes > 0 && 2 * exchange.back_bytes >= exchange.out_bytes);
+}
+
+void say_loading(const Situation& run, const InputIdle& idle, const Exchange& exchange, Finding& found) {
     const std::vector<InputStage> stages = run.input_stages();
     const bool waits = mostly_waits(stages), loads_itself = idle.cpu_ns >= idle.wait_ns && !waits;
-    found.title = "the GPU waits " + duration_text(idle.sum_ns()) + " of a " + run.per() +
-                  (idle.is_mostly_told() && !waits ? " while the launching thread loads or makes a batch"
-                   : loads_itself ? " while the launching thread itself loads the batch on its CPU"
-                                  : " while the launching thread waits for a batch from its loaders");
+    found.title =
+        "the GPU waits " + duration_text(idle.sum_ns()) + " of a " + run.per() +
+        (idle.is_mostly_told() && !waits ? " while the launching thread loads or makes a batch"
+         : loads_itself
+             ? std::string(" while the launching thread itself loads the batch on its CPU") +
+                   (may_work_on_what_it_read(run, exchange) ? ", or works on what it has just read back" : "")
+             : " while the launching thread waits for a batch from its loaders");
     found.try_it = run.advice({loads_itself ? "input_bound.loads_itself" : "input_bound"});
     if (!loads_itself && idle.wait_ns > idle.told_ns && may_serve(run)) {
         found.title += ", or for requests";
@@ -139,8 +169,10 @@ std::optional<Finding> look(const Situation& run) {
         say_exchange(run, exchange, untold_ns, found);
     else if (!idle.is_mostly_told() && exchange.is_often())
         say_turns(run, exchange, untold_ns, idle.wait_ns > idle.cpu_ns, found);
+    else if (!idle.is_mostly_told() && is_in_another_range(run))
+        say_before(run, idle, found);
     else
-        say_loading(run, idle, found);
+        say_loading(run, idle, exchange, found);
     // A step that takes much longer for it than is usual does something else (step_gap).
     found.gain =
         run.what_if().shorter([&](const GpuInStep& gpu) { return without_idle(gpu, run.input_ns(gpu)); });

@@ -11,6 +11,9 @@ namespace gpushim::analysis::rule_sync_every_step {
 
 namespace {
 
+// What the host does while it waits, and behind that.
+constexpr Causes kAtWaits = {"sync", "host_cpu", "host_blocked", "callback", "host_unknown"};
+
 constexpr double kOneNumber = 8;  // bytes: a loss
 
 // A program of no framework that reads nothing: it waits after what it launches.
@@ -57,6 +60,7 @@ std::optional<Finding> look(const Situation& run) {
         found.try_it = run.advice({has_metrics ? "sync_every_step.again" : "sync_every_step.launches"});
         found.heading = has_metrics ? &kAgainReads : &kAgainLaunches;
     }
+    found.where = run.in_range(kAtWaits);
     found.confidence = waits->read ? 0.8 : 0.6;
     found.evidence = std::move(waits->evidence);
     return found;

@@ -2,7 +2,9 @@
 
 #include "busy_rows.h"
 #include "host_calls.h"
+#include "idle_range_rows.h"
 #include "input_copies.h"
+#include "own_ranges.h"
 
 namespace gpushim::analysis {
 
@@ -13,7 +15,12 @@ constexpr size_t kSettleEvery = 64;  // calls
 class BusyPart : public PartByCall<BusyPart> {
   public:
     explicit BusyPart(const TraceFacts& facts)
-        : facts_(facts), host_(facts), dependencies_(facts), inputs_(facts) {
+        : facts_(facts),
+          host_(facts),
+          dependencies_(facts),
+          inputs_(facts),
+          ranges_(facts.trace),
+          in_ranges_(facts) {
         std::vector<size_t> streams(facts.gpus.size());
         for (const int32_t gpu : facts.gpu_of_lane)
             stream_of_lane_.push_back(gpu < 0 ? 0 : streams[static_cast<size_t>(gpu)]++);
@@ -27,17 +34,27 @@ class BusyPart : public PartByCall<BusyPart> {
 
     bool wants_chains() const override { return true; }
     bool takes_long() const override { return true; }
-    void see(const Call& call) override { inputs_.see(call); }
+    void see(const Call& call) override {
+        inputs_.see(call);
+        ranges_.read_until(call.enter_ns);
+    }
     void begin(const TimedPiece& piece) override;
     void take(const Call& call, bool before) override;
     void behind(const Call& call) override;
     void end() override;
-    void finish(RunDb& run) override { write_busy(run, facts_, sweeps_, any_busy_); }
+    void finish(RunDb& run) override {
+        write_busy(run, facts_, sweeps_, any_busy_);
+        in_ranges_.write(run, ranges_.names());
+    }
 
   private:
     IdleFacts idle_facts(const Gpu& gpu) {
         return {gpu.idle, facts_.clock_error_ns,
-                [this](int64_t thread, int64_t enter_ns) { return inputs_.is_input(thread, enter_ns); }};
+                [this](int64_t thread, int64_t enter_ns) { return inputs_.is_input(thread, enter_ns); },
+                ranges_.are_recorded()
+                    ? [this](int64_t thread, int64_t t_ns,
+                             int64_t launch_ns) { return range_at(thread, t_ns, launch_ns); }
+                    : decltype(IdleFacts::range_at)()};
     }
     GpuSweep* sweep_of(const Call& call) {
         if (call.lane == kNoLane) return nullptr;
@@ -50,11 +67,14 @@ class BusyPart : public PartByCall<BusyPart> {
     void operation(const Call& call, GpuSweep* sweep, uint32_t thread);
     void settle(int64_t until_ns);
     void gather_busy();
+    RangeHere range_at(int64_t thread, int64_t t_ns, int64_t launch_ns) const;
 
     const TraceFacts& facts_;
     HostCalls host_;
     Dependencies dependencies_;
     InputCopies inputs_;
+    OwnRanges ranges_;                    // by the trace's clock, not the piece's
+    IdleRangeRows in_ranges_;             // of pieces that are over
     std::vector<size_t> stream_of_lane_;  // among those of its GPU
     std::vector<GpuSweep> sweeps_;        // by GPU
     int64_t earliest_ask_ns_ = 0;         // so long before a gap the host may be asked
@@ -88,6 +108,9 @@ Interval BusyPart::what_counts_of(Interval known, const TimedPiece& piece) const
 }
 
 void BusyPart::begin(const TimedPiece& piece) {
+    ranges_.forget_before(
+        (piece.would != nullptr ? piece.would->was(piece.host.start_ns) : piece.host.start_ns) -
+        earliest_ask_ns_);
     host_.begin();
     dependencies_.begin();
     inputs_.begin();
@@ -168,6 +191,14 @@ void BusyPart::settle(int64_t until_ns) {
     inputs_.forget_before(asked_from_ns - earliest_ask_ns_);
 }
 
+// Ranges are where they were, calls as they would have been.
+RangeHere BusyPart::range_at(int64_t thread, int64_t t_ns, int64_t launch_ns) const {
+    if (would_ == nullptr) return ranges_.at(thread, t_ns, launch_ns);
+    RangeHere here = ranges_.at(thread, would_->was(t_ns), would_->was(launch_ns));
+    if (here.until_ns != INT64_MAX) here.until_ns = would_->moved(here.until_ns);
+    return here;
+}
+
 void BusyPart::gather_busy() {
     if (sweeps_.size() < 2) return;
     for (GpuSweep& sweep : sweeps_)
@@ -177,8 +208,11 @@ void BusyPart::gather_busy() {
 }
 
 void BusyPart::end() {
-    for (GpuSweep& sweep : sweeps_)
-        if (sweep.is_known()) sweep.end(host_.lines(), threads_, would_);
+    for (size_t i = 0; i < sweeps_.size(); ++i) {
+        if (!sweeps_[i].is_known()) continue;
+        sweeps_[i].end(host_.lines(), threads_, would_);
+        in_ranges_.add(i, sweeps_[i].take_ranges());
+    }
     gather_busy();
     const std::vector<int64_t>& any_ns = any_.finish();
     if (sweeps_.size() > 1)

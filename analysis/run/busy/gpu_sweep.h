@@ -60,6 +60,7 @@ class GpuSweep {
 
     ActivitySweep& activity() { return activity_; }
     const IdleSums& idle() const { return idle_; }
+    RangeIdle take_ranges() { return idle_.take_ranges(); }
     std::vector<StepFigures>& figures() { return figures_; }
     int64_t early() const { return early_; }  // began before they were asked for
 

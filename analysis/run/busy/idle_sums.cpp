@@ -40,6 +40,7 @@ void IdleSums::add(const Attributed& gap) {
     const Interval all = {segments_.front().from_ns, segments_.back().until_ns};
     for (const PythonPart& part : gap.python) add_python(part);
     for (const StagePart& part : gap.stages) add_stage(part);
+    for (const OwnRangePart& part : gap.ranges) add_range(part);
     const auto add_clipped = [&](Piece piece) {
         piece.from_ns = std::max(piece.from_ns, all.start_ns);
         piece.until_ns = std::min(piece.until_ns, all.end_ns);
@@ -76,14 +77,30 @@ void IdleSums::add_python(const PythonPart& part) {
     sum.samples += part.samples;
 }
 
-void IdleSums::add_stage(const StagePart& part) {
-    int64_t at_ns = std::max(part.from_ns, segments_.front().from_ns);
-    const int64_t until_ns = std::min(part.until_ns, segments_.back().until_ns);
-    for (auto segment = segment_at(at_ns); at_ns < until_ns; ++segment) {
-        const int64_t end_ns = std::min(until_ns, segment->until_ns);
-        stages_[{segment->step, part.stage}] += end_ns - at_ns;
-        at_ns = end_ns;
+// Each segment of that time, and how much of it lies there.
+template <class Add>
+void IdleSums::by_segment(int64_t from_ns, int64_t until_ns, Add add) const {
+    int64_t at_ns = std::max(from_ns, segments_.front().from_ns);
+    const int64_t end_ns = std::min(until_ns, segments_.back().until_ns);
+    for (auto segment = segment_at(at_ns); at_ns < end_ns; ++segment) {
+        const int64_t here_ns = std::min(end_ns, segment->until_ns) - at_ns;
+        add(segment->step, here_ns);
+        at_ns += here_ns;
     }
+}
+
+void IdleSums::add_stage(const StagePart& part) {
+    by_segment(part.from_ns, part.until_ns, [&](int32_t step, int64_t ns) {
+        stages_[{step, part.stage}] += ns;
+    });
+}
+
+void IdleSums::add_range(const OwnRangePart& part) {
+    by_segment(part.from_ns, part.until_ns, [&](int32_t step, int64_t ns) {
+        RangeSum& sum = ranges_[{step, part.cause, part.range}];
+        sum.ns += ns;
+        if (part.is_over) sum.over_ns += ns;
+    });
 }
 
 // In which it lies; behind the last one their end.

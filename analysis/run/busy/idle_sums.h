@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "../../busy/undisturbed.h"
@@ -39,6 +40,11 @@ struct PythonSum {
     int64_t ns = 0, samples = 0;
 };
 using StageSums = std::map<std::pair<int32_t, LoadingStage>, int64_t>;  // ns by step and stage of loading
+struct RangeSum {
+    int64_t ns = 0;
+    int64_t over_ns = 0;  // of it, in ranges that were over before the next operation was launched
+};
+using RangeIdle = std::map<std::tuple<int32_t, Cause, int32_t>, RangeSum>;    // by step, cause and range
 using PythonSums = std::map<std::tuple<int32_t, Cause, int32_t>, PythonSum>;  // by step, cause and line
 
 class IdleSums {
@@ -54,6 +60,8 @@ class IdleSums {
     const std::vector<ContentionRow>& contention() const { return contention_; }
     const PythonSums& python() const { return python_; }
     const StageSums& stages() const { return stages_; }
+    // In the program's own ranges; takes them away, because steps have many.
+    RangeIdle take_ranges() { return std::exchange(ranges_, {}); }
 
   private:
     bool is_in_this_segment(Interval span) const;
@@ -61,6 +69,9 @@ class IdleSums {
     std::span<const int64_t> boundaries_within(const Attributed& gap) const;
     void add_python(const PythonPart& part);
     void add_stage(const StagePart& part);
+    void add_range(const OwnRangePart& part);
+    template <class Add>
+    void by_segment(int64_t from_ns, int64_t until_ns, Add add) const;
     void add_piece(const Piece& piece, bool drained);
     void leave_segment();
     void put_contention(int32_t step, IdleByCause& ready);
@@ -75,6 +86,7 @@ class IdleSums {
     std::vector<ContentionRow> contention_;
     PythonSums python_;
     StageSums stages_;
+    RangeIdle ranges_;
 };
 
 }  // namespace gpushim::analysis

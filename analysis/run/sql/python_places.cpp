@@ -3,18 +3,11 @@
 #include <algorithm>
 
 #include "../../sqlite/database.h"
+#include "cause_list.h"
 
 namespace gpushim::analysis {
 
 namespace {
-
-std::string list_of(const Causes* causes) {
-    std::string list;
-    for (const CauseRow& row : kCauses)
-        if (causes == nullptr || causes->has(row.cause))
-            list += (list.empty() ? "'" : ", '") + std::string(row.name) + "'";
-    return list;
-}
 
 bool has_samples(sqlite3* run) {
     Query tables(run, "run",
@@ -72,7 +65,7 @@ std::string PythonPlace::count_text() const {
 std::vector<PythonPlace> python_places(sqlite3* run, const Causes* causes, int64_t most) {
     std::vector<PythonPlace> places;
     if (!has_samples(run)) return places;
-    const std::string list = list_of(causes);
+    const std::string list = sql_list_of(causes);
     Query rows(
         run, "run",
         "WITH here AS (SELECT g.rank_id, p.gpu_id, file, function, line, sum(ns) AS ns, sum(samples) AS n"

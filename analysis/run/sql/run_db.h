@@ -22,7 +22,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 17;
+constexpr int kRunSchema = 18;
 
 class RunDb {
   public:

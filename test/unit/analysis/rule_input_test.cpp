@@ -23,6 +23,77 @@ TEST_CASE("what the GPU waits for is the gain, and only that rule's", "[rule][ru
           std::string::npos);
 }
 
+TEST_CASE("behind a number that is read, the host may work on that", "[rule][rule_input]") {
+    const auto is_either = [](const RunRows& run) {
+        return run.look("input_bound")->title.find("on its CPU, or works on what it has just read back") !=
+               std::string::npos;
+    };
+    RunRows run = idle_run("input_cpu", 3 * kMs);
+    CHECK(!is_either(run));
+    add_waits(run, true);
+    CHECK(is_either(run));
+    const auto with_answers = [](int64_t back_bytes) {
+        RunRows answers = idle_run("input_cpu", 3 * kMs);
+        for (const auto& [kind, bytes] : {std::pair("h2d", int64_t{65'536}), {"d2h", back_bytes}})
+            answers.add("copy_stat", {{"gpu_id", 0},
+                                      {"kind", kind},
+                                      {"count", RunRows::kSteps},
+                                      {"bytes", RunRows::kSteps * bytes},
+                                      {"steps", RunRows::kSteps}});
+        return answers;
+    };
+    CHECK(is_either(with_answers(65'536)));
+    CHECK(!is_either(with_answers(4)));
+}
+
+namespace {
+
+// So much of 3 ms in each step lies in that range, which was over when the batch was copied, or not.
+RunRows in_own_range(const char* cause, double share, bool is_over = true) {
+    RunRows run = idle_run(cause, 3 * kMs);
+    const auto ns = static_cast<int64_t>(share * 3e6 * RunRows::kSteps);
+    run.add("idle_range", {{"gpu_id", 0},
+                           {"steps", "counted"},
+                           {"cause", cause},
+                           {"name", "prepare"},
+                           {"ns", ns},
+                           {"over_ns", is_over ? ns : 0}});
+    return run;
+}
+
+}  // namespace
+
+TEST_CASE("the program's own range is named, and is no loader by guess", "[rule][rule_input]") {
+    const Finding before = in_own_range("input_cpu", 0.9).look("input_bound").value();
+    CHECK(before.where == "90 % of it in its own range \"prepare\"");
+    REQUIRE(before.heading != nullptr);
+    CHECK(std::string(before.heading->verdict) == "host-bound");
+    CHECK(before.title.find("loads the batch") == std::string::npos);
+    CHECK(before.title.find("before the copy of a batch, while the launching thread works on its CPU") !=
+          std::string::npos);
+    CHECK(in_own_range("input_wait", 0.9).look("input_bound")->title.find("thread waits") !=
+          std::string::npos);
+    // Around the copy as well: it may be all of the step.
+    const Finding around = in_own_range("input_cpu", 0.9, false).look("input_bound").value();
+    CHECK(around.heading == nullptr);
+    CHECK(around.where == before.where);
+    const Finding told = in_own_range("input_loading", 0.9).look("input_bound").value();
+    CHECK(told.heading == nullptr);
+    CHECK(told.title.find("loads or makes a batch") != std::string::npos);
+    const Finding some = in_own_range("input_cpu", 0.4).look("input_bound").value();
+    CHECK(some.heading == nullptr);
+    CHECK(some.where.empty());
+}
+
+TEST_CASE("where a range was named, nobody has to look for it", "[rule][rule_input]") {
+    const Finding found = in_own_range("host_cpu", 0.9).look("step_gap").value();
+    CHECK(found.where == "90 % of it in its own range \"prepare\"");
+    CHECK(found.try_it.find("NVTX ranges name it") == std::string::npos);
+    RunRows other = in_own_range("host_cpu", 0.9);
+    other.change("UPDATE idle_range SET steps = 'others'");  // of a warm-up
+    CHECK(other.look("step_gap")->where.empty());
+}
+
 TEST_CASE("what does not train may wait for requests", "[rule][rule_input]") {
     RunRows run = idle_run("input_wait", 3 * kMs);
     CHECK(run.look("input_bound")->title.find("from its loaders, or for requests") != std::string::npos);

@@ -41,6 +41,17 @@ CREATE TABLE idle_python (
   inside_file TEXT, inside_function TEXT, inside_line INTEGER
 );
 
+-- Of that, in the program's own ranges (NVTX, annotations): the innermost that was open on the thread that
+-- launched what ran next, up to the return of that launch. What is in no range has no row.
+CREATE TABLE idle_range (
+  gpu_id INTEGER,
+  steps TEXT,                                  -- counted (also slices), others: warm-up and left out; none: in no whole step
+  cause TEXT,
+  domain TEXT, name TEXT,                      -- as in range_kernel; NULL, too, behind the first 10,000 names
+  ns INTEGER,
+  over_ns INTEGER                              -- of it, in ranges that were over before that launch
+);
+
 -- Of the causes of group input, the stages of loading a batch, where names of functions, operators or
 -- marks, or what the thread was blocked on, tell: waits (for workers or queues), reads, decodes, transforms
 -- (samples), collates (puts samples together), copies (to pinned memory or a GPU).

@@ -188,3 +188,11 @@ CREATE VIEW v_input_stage AS
 SELECT b.gpu_id, s.stage, sum(s.ns) AS ns
 FROM v_gpu_basis b JOIN input_stage s ON s.gpu_id = b.gpu_id AND s.step = b.step
 GROUP BY b.gpu_id, s.stage;
+
+-- Of that idle time, what lies in the program's own ranges, in ns: by cause and the innermost range.
+CREATE VIEW v_idle_range AS
+SELECT r.gpu_id, r.cause, r.domain, r.name, sum(r.ns) AS ns, sum(r.over_ns) AS over_ns
+FROM (SELECT gpu_id, max(basis) AS basis FROM v_gpu_basis GROUP BY gpu_id) b
+  JOIN idle_range r ON r.gpu_id = b.gpu_id
+WHERE r.steps = 'counted' OR (b.basis = 'spans' AND r.steps = 'none')
+GROUP BY r.gpu_id, r.cause, r.domain, r.name;
