@@ -39,8 +39,13 @@ constexpr Heading kBeforeBatch = {"host-bound", "Long waits before some batches"
                                   "the GPU waits for late batches or other work of the host, in some steps",
                                   "loading those ahead, or doing other work less often"};
 
+constexpr Heading kOff = {"host-bound", "Waits of the host",
+                          "the GPU waits while the host is off its processor",
+                          "finding out what the host waits for"};
+
 struct Pauses {
     Gain gain;
+    std::map<int64_t, double> by_rank_ns;
     double all_ns = 0, before_batch_ns = 0;
     SomeSteps where;
 };
@@ -58,6 +63,7 @@ Pauses pauses_of(const Situation& run) {
         const double late_ns = run.more_than_input_ns(gpu);
         const double ns = other_ns(gpu, host, reads, usual_drained_ns) + late_ns;
         pauses.all_ns += ns;
+        pauses.by_rank_ns[gpu.rank_id] += ns;
         pauses.before_batch_ns += late_ns;
         longest[gpu.number] = std::max(longest[gpu.number], ns);
         return without_idle(gpu, ns);
@@ -75,8 +81,35 @@ std::string advice_of(const Situation& run, const char* what, const Finding& fou
     return found.where.empty() ? run.advice({what, "step_gap.look"}) : run.advice({what});
 }
 
-void say_other(const Situation& run, const std::string& gain, Finding& found) {
-    found.title = "the GPU is idle " + gain + " of a " + run.per() + " while the host does something else";
+// "the GPU", or that of the one rank which has nearly all of it.
+std::string whose_gpu(const Situation& run, const Pauses& pauses) {
+    constexpr double kNearlyAll = 0.9;
+    if (run.ranks() > 1)
+        for (const auto& [rank_id, ns] : pauses.by_rank_ns) {
+            if (ns <= kNearlyAll * pauses.all_ns) continue;
+            Query row = run.ask("SELECT rank FROM rank WHERE rank_id = ?1");
+            row.bind(1, rank_id);
+            if (row.step() && !row.is_null(0)) return "the GPU of rank " + std::to_string(row.number(0));
+        }
+    return "the GPU";
+}
+
+// What the host is in is known, and it is nothing: nobody told what it waits for.
+bool is_mostly_off(const Situation& run) {
+    return run.what_if().idle_ns({"host_blocked"}) - contended_ns(run, Causes{"host_blocked"}) >
+           kMostly * run.what_if().idle_ns(kHost);
+}
+
+void say_off(const Situation& run, const std::string& whose, const std::string& gain, Finding& found) {
+    found.heading = &kOff;
+    found.title = whose + " is idle " + gain + " of a " + run.per() +
+                  " while the launching thread is off its processor";
+    found.where = run.seen_in(kHost);
+    found.try_it = advice_of(run, "step_gap.off", found);
+}
+
+void say_other(const Situation& run, const std::string& whose, const std::string& gain, Finding& found) {
+    found.title = whose + " is idle " + gain + " of a " + run.per() + " while the host does something else";
     found.where = run.seen_in(kHost);
     found.try_it = advice_of(run, run.is_per_step() ? "step_gap.in_steps" : "step_gap.without_steps", found);
 }
@@ -111,8 +144,10 @@ std::optional<Finding> look(const Situation& run) {
         say_untold(run, gain, duration_text(std::min(untold_ns, found.gain.high_ns)), found);
     else if (run.is_per_step() && pauses.before_batch_ns > kMostly * pauses.all_ns)
         say_before_batch(run, gain, found);
+    else if (is_mostly_off(run))
+        say_off(run, whose_gpu(run, pauses), gain, found);
     else
-        say_other(run, gain, found);
+        say_other(run, whose_gpu(run, pauses), gain, found);
     found.in_some_steps = run.has_steps() && pauses.where.is_some();
     if (found.in_some_steps) found.title += pauses.where.text();
     found.confidence = 0.7;

@@ -110,6 +110,29 @@ TEST_CASE("time of which nothing tells what the host did is called so", "[rule][
     CHECK(told.title.find("nothing tells") == std::string::npos);
 }
 
+TEST_CASE("a host that is off its processor does nothing else", "[rule][rule_one_gpu]") {
+    const Finding off = idle_share("host_blocked", 0.2).look("step_gap").value();
+    CHECK(off.title.find("while the launching thread is off its processor") != std::string::npos);
+    CHECK(off.try_it.find("a lock, a queue, a file") != std::string::npos);
+    CHECK(off.try_it.find("checkpoints every 100 steps") == std::string::npos);
+    CHECK(idle_share("callback", 0.2).look("step_gap")->title.find("off its") == std::string::npos);
+}
+
+//  rank 0   ██████████████████
+//  rank 1   ██████████········
+TEST_CASE("the one rank whose host does something else is named", "[rule][rule_one_gpu]") {
+    const auto title_of = [](int64_t idle_of_first_ns) {
+        RunRows run;
+        run.rank(0).rank(1);
+        run.steps(0, {.ran = {{kCompute, 10 * kMs}, {kWaiting, 10 * kMs - idle_of_first_ns}},
+                      .idle = {{"callback", idle_of_first_ns}}});
+        run.steps(1, {.ran = {{kCompute, 10 * kMs}}, .idle = {{"callback", 10 * kMs}}});
+        return run.look("step_gap").value().title;
+    };
+    CHECK(title_of(0).starts_with("the GPU of rank 1 is idle"));
+    CHECK(title_of(9 * kMs).starts_with("the GPU is idle"));
+}
+
 TEST_CASE("a run without steps is told to do nothing every n-th step", "[rule][rule_one_gpu]") {
     RunRows run = idle_share("host_cpu", 0.2);
     const std::string in_steps = run.look("step_gap")->try_it;
