@@ -43,16 +43,22 @@ namespace rule_slow_allreduce {
 
 namespace {
 
+constexpr Heading kOthers = {"communication-bound", "Collectives below the links' rate",
+                             "collectives run longer than the links explain", "the links' rate"};
+
 std::optional<Finding> look(const Situation& run) {
     const Traffic traffic(run);
     const Slow slow(traffic);
     if (slow.kinds.empty()) return {};
     const double bandwidth = slow.kinds.front()->bandwidth_bytes_per_s.value_or(0);
     Finding found;
-    found.title = "AllReduce takes " + duration_text(slow.ns) + " of a " + run.per() +
-                  ", not counting waits for other ranks; for its bytes at " + rate_text(bandwidth) +
-                  " it should take " + duration_text(slow.expected_ns) +
-                  (bandwidth > 0 ? by_parameters(run, bandwidth) : "");
+    const std::string operations = Traffic::operations(slow.kinds);
+    const bool is_one = operations.find(' ') == std::string::npos;
+    found.title = operations + (is_one ? " takes " : " take ") + duration_text(slow.ns) + " of a " +
+                  run.per() + ", not counting waits for other ranks; for " + (is_one ? "its" : "their") +
+                  " bytes at " + rate_text(bandwidth) + (is_one ? " it" : " they") + " should take " +
+                  duration_text(slow.expected_ns) + (bandwidth > 0 ? by_parameters(run, bandwidth) : "");
+    if (operations != "AllReduce") found.heading = &kOthers;
     found.try_it = run.advice({"slow_allreduce"});
     const double at_best_ns = slow.expected_ns / kReachedInPractice;
     found.gain = without_transfers(run, std::max(0.0, slow.ns - at_best_ns) / traffic.ns(),

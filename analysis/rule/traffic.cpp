@@ -1,6 +1,7 @@
 #include "traffic.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "../collective/expected.h"
 
@@ -61,6 +62,21 @@ double Traffic::ns() const {
     double sum_ns = 0;
     for (const CollectiveKind& kind : kinds) sum_ns += kind.ns();
     return sum_ns;
+}
+
+std::string Traffic::operations(const std::vector<const CollectiveKind*>& of) {
+    constexpr std::string_view kPrefix = "nccl";
+    std::vector<std::string> names;
+    for (const CollectiveKind* kind : of) {
+        const auto known = operation_named(kind->op);
+        const std::string_view api = known ? facts_of(*known).api : std::string_view();
+        const std::string name(api.starts_with(kPrefix) ? api.substr(kPrefix.size()) : kind->op);
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    std::string text;
+    for (size_t i = 0; i < names.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+    return text;
 }
 
 std::vector<Evidence> Traffic::evidence(const std::vector<const CollectiveKind*>& of) const {

@@ -32,7 +32,9 @@ struct Traffic {
     std::vector<CollectiveKind> kinds;  // most time first
 
     explicit Traffic(const Situation& run);
-    double ns() const;                                                                   // of a step
+    double ns() const;  // of a step
+    // "AllReduce", "AllGather and ReduceScatter": which operations these are, those that take longest first.
+    static std::string operations(const std::vector<const CollectiveKind*>& of);
     std::vector<Evidence> evidence(const std::vector<const CollectiveKind*>& of) const;  // the largest three
 };
 

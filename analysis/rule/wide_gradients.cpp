@@ -21,7 +21,7 @@ double half_share(const Situation& run) {
 
 // Of all transfers, those of messages that are as long as bytes decide.
 struct Wide {
-    double share = 0, bytes = 0;
+    double share = 0, reduced_bytes = 0, gathered_bytes = 0;
     std::vector<Evidence> evidence;
 };
 
@@ -34,11 +34,23 @@ Wide wide_of(const Situation& run, const Traffic& traffic) {
         const bool is_wide = row.step() && row.text(0) == "float32" && kind.is_reduction();
         if (!is_wide || kind.bytes < kLatencyBound) continue;
         ns += kind.ns();
-        wide.bytes += kind.calls * static_cast<double>(kind.bytes);
+        (kind.op == "allgather" ? wide.gathered_bytes : wide.reduced_bytes) +=
+            kind.calls * static_cast<double>(kind.bytes);
         if (wide.evidence.size() < 3) wide.evidence.push_back({"collective_stat", kind.rowid});
     }
     wide.share = traffic.ns() > 0 ? ns / traffic.ns() : 0;
     return wide;
+}
+
+// What is gathered was not added up: weights that are sharded.
+constexpr Heading kSharded = {"communication-bound", "Weights and gradients wider than the computation",
+                              "transfers run and nothing computes", "weights and gradients in 16 bits"};
+
+std::string what_is_wide(const Wide& wide, const std::string& per) {
+    const std::string reduced = bytes_text(wide.reduced_bytes), gathered = bytes_text(wide.gathered_bytes);
+    if (wide.gathered_bytes <= 0) return reduced + " of a " + per + " are reduced in 32";
+    if (wide.reduced_bytes <= 0) return gathered + " of a " + per + " are gathered in 32";
+    return gathered + " of a " + per + " are gathered in 32, and " + reduced + " reduced";
 }
 
 std::optional<Finding> look(const Situation& run) {
@@ -47,9 +59,11 @@ std::optional<Finding> look(const Situation& run) {
     Wide wide = wide_of(run, traffic);
     if (wide.share <= 0) return {};
     Finding found;
-    found.title = "kernels compute in 16 bits, and " + bytes_text(wide.bytes) + " of a " + run.per() +
-                  " are reduced in 32; these transfers take " + duration_text(wide.share * traffic.ns());
-    found.try_it = run.advice({"wide_gradients"});
+    const bool gathers = wide.gathered_bytes > 0;
+    if (gathers) found.heading = &kSharded;
+    found.title = "kernels compute in 16 bits, and " + what_is_wide(wide, run.per()) +
+                  "; these transfers take " + duration_text(wide.share * traffic.ns());
+    found.try_it = run.advice({gathers ? "wide_gradients.sharded" : "wide_gradients"});
     found.gain = without_transfers(run, wide.share * kHalf * kReachedInPractice, wide.share * kHalf);
     found.confidence = 0.6;
     found.evidence = std::move(wide.evidence);

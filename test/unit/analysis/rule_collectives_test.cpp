@@ -292,11 +292,34 @@ TEST_CASE("gradients in 32 bits of a model in 16 are too wide", "[rule][rule_col
     CHECK(made("bf16", 25'000'000, 2 * kMs).says("wide_gradients"));
     CHECK_FALSE(made("fp32", 25'000'000, 2 * kMs).says("wide_gradients"));
     CHECK_FALSE(made("fp16", 100'000, 2 * kMs).says("wide_gradients"));  // latency decides, not bytes
+    CHECK(made("fp16", 25'000'000, 2 * kMs)
+              .look("wide_gradients")
+              ->title.find("100 MB of a step are reduced in 32") != std::string::npos);
     const Gain gain = made("fp16", 25'000'000, 2 * kMs).look("wide_gradients")->gain;
     CHECK(gain.high_ns == Approx(2 * kMs));  // half of 6 ms is more than what is exposed
     CHECK(gain.low_ns < gain.high_ns);
     CHECK(
         is_ramped("wide_gradients", [&](double share) { return made("fp16", 25'000'000, of_step(share)); }));
+}
+
+//  step   gather fwd gather bwd scatter        weights are no gradients, and nobody adds them up
+TEST_CASE("collectives are called what they are", "[rule][rule_collectives]") {
+    RunRows run = two_ranks(8 * kMs);
+    add_calls(run, {32'000'000, 4, kMs, 100 * kUs, "allgather", {}});
+    add_calls(run, {16'000'000, 4, kMs, 100 * kUs, "reducescatter", {}});
+    run.add(
+        "kernel",
+        {{"gpu_id", 0}, {"name", "gemm"}, {"family", "gemm"}, {"precision", "fp16"}, {"sum_ns", 10 * kMs}});
+    const Finding wide = run.look("wide_gradients").value();
+    CHECK(wide.title.find("128 MB of a step are gathered in 32, and 64.0 MB reduced") != std::string::npos);
+    REQUIRE(wide.heading != nullptr);
+    CHECK(std::string(wide.heading->change) == "weights and gradients in 16 bits");
+    const Finding slow = run.look("slow_allreduce").value();
+    CHECK(slow.title.find("AllReduce") == std::string::npos);
+    CHECK(slow.title.find("AllGather") != std::string::npos);
+    CHECK(slow.title.find(" and ") != std::string::npos);
+    REQUIRE(slow.heading != nullptr);
+    CHECK(std::string(slow.heading->title).find("AllReduce") == std::string::npos);
 }
 
 // Between hosts whose clocks cannot be compared nobody knows whether a message is under way or awaited.
