@@ -3,6 +3,7 @@
 #include "../advice/rule.h"
 #include "../advice/work.h"
 #include "../text/units.h"
+#include "repeated.h"
 
 namespace gpushim::analysis::rule_copy_volume {
 
@@ -31,7 +32,7 @@ std::optional<Finding> look(const Situation& run) {
     found.gain = copies.shorter_by(factor("narrower_copy"), run);
     found.confidence = 0.7;
     found.evidence = copies.evidence;
-    if (!run.has_steps()) found.heading = &kOfRun;
+    if (!run.has_steps() || reads_back_as_much(run)) found.heading = &kOfRun;
     return found;
 }
 

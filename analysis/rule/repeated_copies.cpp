@@ -19,6 +19,9 @@ constexpr double kMostly = 0.5;  // of what they take
 constexpr Heading kWithin = {"copy-bound", "Copies within the GPU", "the GPU copies within its own memory",
                              "results written where they are used"};
 
+constexpr Heading kBesidesOthers = {"copy-bound", "The same copies in each step", "the GPU waits for copies",
+                                    "constants kept on the GPU"};
+
 const std::string kSteps =
     "(SELECT count(*) FROM v_recorded_step s JOIN gpu u ON u.rank_id = s.rank_id"
     " WHERE u.gpu_id = c.gpu_id AND NOT s.no_step)";
@@ -88,10 +91,13 @@ std::optional<Finding> look(const Situation& run) {
         most_ns = std::max(most_ns, its_ns);
     }
     Finding found;
-    found.title = "the same copies in every " + run.per() + " besides the batch (" + by_kind(run) +
+    const bool is_batch_known = !reads_back_as_much(run);
+    found.title = "the same copies in every " + run.per() + " besides " +
+                  (is_batch_known ? "the batch" : "the largest one to the device") + " (" + by_kind(run) +
                   "): " + duration_text(most_ns) + " during which nothing else runs on the GPU";
     // A frame of the program, or its framework, makes these: no constant is sent, and nothing is read.
     const bool is_within = of_kind_ns(run, "d2d") > kMostly * of_kind_ns(run, "");
+    if (!is_batch_known) found.heading = &kBesidesOthers;
     if (is_within) found.heading = &kWithin;
     found.try_it = run.advice({is_within ? "repeated_copies.within" : "repeated_copies"});
     found.gain = run.what_if().shorter(less);
@@ -107,6 +113,16 @@ const RuleRegistration kRegistration({"repeated_copies", Scope::kInput, look, kH
 }  // namespace
 
 }  // namespace rule_repeated_copies
+
+bool reads_back_as_much(const Situation& run) {
+    constexpr double kMuch = 1e6;
+    Query row = run.ask(
+        "SELECT total(iif(kind = 'd2h', bytes, 0)), total(iif(kind = 'h2d', bytes, 0)) FROM copy_stat"
+        " WHERE steps * 5 >= 4 * (SELECT max(whole_steps) FROM v_run_steps) GROUP BY gpu_id"
+        " ORDER BY 1 DESC LIMIT 1");
+    return run.has_steps() && row.step() && run.counted(row.real(0)) >= kMuch && row.real(1) > 0 &&
+           2 * row.real(0) >= row.real(1);
+}
 
 bool copies_come_back(const Situation& run) {
     using namespace rule_repeated_copies;

@@ -146,6 +146,26 @@ TEST_CASE("copies besides the batch that recur are named", "[rule][rule_copies]"
     CHECK(beside.look("repeated_copies")->title.find("h2d 4.00 MB in 4") != std::string::npos);
 }
 
+//  step   batch ███ gradients▲  weights▼       as much comes back as goes out
+TEST_CASE("what goes out as it came back is not called the batch", "[rule][rule_copies]") {
+    const auto with_weights = [](int64_t back_bytes) {
+        RunRows run = busy_run(4 * kMs);
+        add(run, Copies{.bytes = 1'000'000, .blocks_ns = kMs / 2});
+        add(run, Copies{.bytes = 40'000'000, .blocks_ns = 2 * kMs, .position = 1});
+        add(run, Copies{.kind = "d2h", .bytes = back_bytes, .blocks_ns = kMs, .position = 2});
+        return run;
+    };
+    const Finding both = with_weights(40'000'000).look("repeated_copies").value();
+    CHECK(both.title.find("besides the largest one to the device") != std::string::npos);
+    CHECK(std::string(both.heading->lead).find("batch") == std::string::npos);
+    const Finding sent = with_weights(40'000'000).look("copy_volume").value();
+    REQUIRE(sent.heading != nullptr);
+    CHECK(std::string(sent.heading->title) == "Large copies to the device");
+    CHECK(with_weights(900'000).look("copy_volume")->heading == nullptr);
+    CHECK(with_weights(900'000).look("repeated_copies")->title.find("besides the batch") !=
+          std::string::npos);
+}
+
 //  step   images labels ███ images labels ███ images labels ███        gradients are accumulated
 TEST_CASE("parts of a batch are no constants that are sent again", "[rule][rule_copies]") {
     const auto in_parts = [](int64_t parts_behind_kernels, int64_t label_bytes = 1'000'000) {
