@@ -13,6 +13,8 @@ namespace gpushim::analysis::rule_first_gpu {
 
 namespace {
 
+constexpr double kWaitsItself = 0.5;  // of what it computes more
+
 // In one process it is DataParallel or its like; with a process for each GPU it is something else.
 bool is_one_process(const Situation& run) {
     return run.number("SELECT count(DISTINCT rank_id) FROM gpu").value_or(0) <= 1;
@@ -30,6 +32,17 @@ std::string what_only_it_does(const Situation& run, const Query& row) {
     return words.empty() ? "" : ": " + words;
 }
 
+// Of a mean step, how long it was idle for another GPU of the process.
+double waits_for_others_ns(const Situation& run, int64_t gpu_id) {
+    double sum_ns = 0, steps = 0;
+    for (const GpuInStep& gpu : run.basis().rows()) {
+        if (gpu.gpu_id != gpu_id) continue;
+        sum_ns += gpu.idle_ns({"wait_other_gpu", "sync_other_gpu"});
+        ++steps;
+    }
+    return steps > 0 ? run.what_if().of_gain(sum_ns / steps) : 0;
+}
+
 std::optional<Finding> look(const Situation& run) {
     Query row = run.ask(
         "SELECT rowid, gpu_id, excess, coalesce(only_kernels, 0), coalesce(p2p_bytes, 0)"
@@ -40,6 +53,9 @@ std::optional<Finding> look(const Situation& run) {
     const double compute_ns = timed_gpu(run, gpu_id).compute_ns;
     if (compute_ns <= 0) return {};
     const double more_ns = compute_ns * excess / (1 + excess);
+    // Two models, or halves of one: its own work does not come behind what all do, and others are not what
+    // waits.
+    if (waits_for_others_ns(run, gpu_id) >= kWaitsItself * more_ns) return {};
     char percent[32];
     std::snprintf(percent, sizeof percent, "%.0f %%", excess * 100);
     Finding found;
