@@ -9,7 +9,7 @@ namespace gpushim::analysis::rule_offload_copies {
 
 namespace {
 
-constexpr double kMuch = 0.10;  // of an iteration, in copies that nothing hides
+constexpr double kMuch = 0.05;  // of an iteration, in copies that nothing hides
 constexpr double kLowShare = 0.3;
 constexpr double kComesBack = 0.2;  // of what goes in: weights are only read
 

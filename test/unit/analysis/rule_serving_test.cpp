@@ -208,6 +208,12 @@ TEST_CASE("a model on its way to the GPU is not streamed from the host", "[rule]
     };
     CHECK(copying(20).says("offload_copies"));
     CHECK_FALSE(copying(1).says("offload_copies"));
+    // For a fourteenth of an iteration nothing else runs.
+    RunRows little = copying(20);
+    little.change("UPDATE activity SET ns = ns * 8 WHERE classes = 1");
+    CHECK(little.look("offload_copies"));
+    little.change("UPDATE activity SET ns = ns * 2 WHERE classes = 1");
+    CHECK(!little.look("offload_copies"));
     // Tokens go in over the bus, and a cache is moved within the GPU.
     const auto within = [&](const char* kind) {
         RunRows run = copying(20);
