@@ -45,7 +45,8 @@ CREATE TABLE idle_python (
 -- launched what ran next, up to the return of that launch. What is in no range has no row.
 CREATE TABLE idle_range (
   gpu_id INTEGER,
-  steps TEXT,                                  -- counted (also slices), others: warm-up and left out; none: in no whole step
+  steps TEXT,                                  -- counted (also slices), others (warm-up, left out), none: in
+                                               -- no whole step
   cause TEXT,
   domain TEXT, name TEXT,                      -- as in range_kernel; NULL, too, behind the first 10,000 names
   ns INTEGER,
