@@ -39,6 +39,17 @@ std::vector<int64_t> only_on_first(std::span<const GpuLoad> gpus) {
     return only;
 }
 
+// At least half of the kernels of each other one: else it runs another model, or another part of one.
+bool runs_what_others_run(std::span<const GpuLoad> gpus) {
+    const std::vector<int64_t>& own = gpus[0].kernels;
+    return std::all_of(gpus.begin() + 1, gpus.end(), [&](const GpuLoad& other) {
+        const auto common = std::count_if(other.kernels.begin(), other.kernels.end(), [&](int64_t kernel) {
+            return std::binary_search(own.begin(), own.end(), kernel);
+        });
+        return 2 * static_cast<size_t>(common) >= other.kernels.size();
+    });
+}
+
 }  // namespace
 
 std::optional<Stagger> stagger_of(std::span<const GpuStart> gpus, int64_t step_ns, int64_t clock_error_ns) {
@@ -111,7 +122,7 @@ std::optional<FirstGpu> first_gpu(std::span<const GpuLoad> gpus, int64_t p2p_byt
                       p2p_bytes_among_others == 0 ? p2p_bytes_with_first : 0};
     const bool does_more = static_cast<double>(gpus[0].load_ns) > (1 + kFirstGpuExcess) * median;
     const bool does_other = !found.only_kernels.empty() || found.p2p_bytes > 0;
-    return does_more && does_other ? std::optional(found) : std::nullopt;
+    return does_more && does_other && runs_what_others_run(gpus) ? std::optional(found) : std::nullopt;
 }
 
 }  // namespace gpushim::analysis

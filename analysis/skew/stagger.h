@@ -44,7 +44,7 @@ std::optional<double> imbalance(std::span<const int64_t> load_ns);
 // Of own work in a step (its time without waiting for peers): (max - median) / median.
 std::optional<double> step_skew(std::span<const int64_t> own_work_ns);
 
-// The first GPU does more than the others, and something that they do not do at all.
+// The first GPU does what the others do and more, and something that they do not do at all.
 struct FirstGpu {
     double excess;                      // over the median of the others, as a share
     std::vector<int64_t> only_kernels;  // ids

@@ -220,22 +220,6 @@ TEST_CASE("the first GPU does more than the others: what that costs", "[rule][ru
           std::string::npos);
 }
 
-//  GPU 0   ████····████████████      a student, which waits for …
-//  GPU 1   ████████············      … its teacher
-TEST_CASE("a first GPU that waits for another one is not what others wait for", "[rule][rule_ranks]") {
-    const auto waiting = [](int64_t ns) {
-        RunRows run = loaded_first(4 * kMs);
-        run.change("UPDATE gap SET ns = " + std::to_string(ns) + " WHERE gpu_id = 0");
-        run.change(
-            "INSERT INTO gap (gpu_id, step, cause, blocked_on, ns, pieces, longest_ns, longest_from_ns,"
-            " drained_by_sync_ns) SELECT gpu_id, step, 'wait_other_gpu', '', " +
-            std::to_string(ns) + ", 1, " + std::to_string(ns) + ", 0, 0 FROM gpu_step WHERE gpu_id = 0");
-        return run;
-    };
-    CHECK(waiting(kMs).look("first_gpu"));
-    CHECK(!waiting(2 * kMs).look("first_gpu"));
-}
-
 TEST_CASE("GPUs alike have no first one", "[rule][rule_ranks]") {
     RunRows run = loaded_first(4 * kMs);
     run.change("DELETE FROM first_gpu");

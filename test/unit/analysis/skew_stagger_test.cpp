@@ -80,6 +80,9 @@ TEST_CASE("the first GPU does more, and something of its own", "[skew]") {
     CHECK(!first_gpu(std::vector<GpuLoad>{{110, {1, 9}}, {100, {1}}}, 0, 0));
     CHECK(first_gpu(std::vector<GpuLoad>{{111, {1, 9}}, {100, {1}}}, 0, 0));
     CHECK(!first_gpu(std::vector<GpuLoad>{{120, {9}}}, 0, 0));
+    // Of two models one is the larger one.
+    CHECK(!first_gpu(std::vector<GpuLoad>{{120, {1, 9}}, {100, {1, 2, 3}}}, 64, 0));
+    CHECK(!first_gpu(std::vector<GpuLoad>{{120, {1, 9}}, {100, {1}}, {100, {4}}}, 0, 0));
 }
 
 }  // namespace skew_stagger_test
