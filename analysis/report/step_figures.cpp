@@ -71,6 +71,52 @@ void read_left_out(const ReportSource& source, ShownSteps& steps) {
     if (query.step()) steps.left_out = query.maybe(0);
 }
 
+void read_warm_up(const ReportSource& source, ShownSteps& steps) {
+    Query query = source.of_steps(
+        "SELECT count(*), sum(s.dur_ns) FROM step s JOIN rank r ON r.rank_id = s.rank_id"
+        " WHERE coalesce(r.steps_source, 'none') <> 'none' AND s.warm_up = 1 AND coalesce(s.left_out, 0) = 0"
+        " AND s.number BETWEEN ?1 AND ?2 GROUP BY s.rank_id ORDER BY 2 DESC LIMIT 1");
+    if (!query.step()) return;
+    steps.warm_up_count = query.number(0);
+    steps.warm_up_ns = query.number(1);
+}
+
+constexpr int64_t kFewestInQuarters = 40;  // steps
+constexpr double kTrend = 1.2;             // times as long, or as short
+constexpr double kSureErrors = 4;          // so many standard errors are no chance
+
+struct Quarter {
+    double steps, median_ns, mean_ns, squares_ns;
+    double error_of_mean() const {  // squared
+        return std::max(0.0, squares_ns - mean_ns * mean_ns) / steps;
+    }
+};
+
+// Of lengths that are drawn at random medians, and of one long step means, differ by chance.
+bool is_trend(const Quarter& first, const Quarter& last) {
+    const double medians = last.median_ns / first.median_ns, means = last.mean_ns / first.mean_ns;
+    const double apart_ns = std::abs(last.mean_ns - first.mean_ns);
+    return (std::min(medians, means) >= kTrend || std::max(medians, means) <= 1 / kTrend) &&
+           apart_ns >= kSureErrors * std::sqrt(first.error_of_mean() + last.error_of_mean());
+}
+
+void read_quarters(const ReportSource& source, ShownSteps& steps) {
+    if (steps.host_ahead || steps.count < kFewestInQuarters) return;
+    Query query = source.of_steps(
+        "WITH cut AS (SELECT max(dur_ns) AS ns, ntile(4) OVER (ORDER BY number) AS quarter"
+        "   FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2 GROUP BY number),"
+        " placed AS (SELECT ns, quarter, row_number() OVER (PARTITION BY quarter ORDER BY ns) AS place,"
+        "   count(*) OVER (PARTITION BY quarter) AS n FROM cut WHERE quarter IN (1, 4))"
+        " SELECT count(*), min(CASE WHEN place * 2 >= n THEN ns END), avg(ns), avg(1.0 * ns * ns) FROM placed"
+        " GROUP BY quarter ORDER BY quarter");
+    std::vector<Quarter> quarters;
+    while (query.step()) quarters.push_back({query.real(0), query.real(1), query.real(2), query.real(3)});
+    if (quarters.size() != 2 || quarters[0].median_ns <= 0 || quarters[0].mean_ns <= 0) return;
+    steps.first_quarter_ns = to_int64(quarters[0].median_ns);
+    steps.last_quarter_ns = to_int64(quarters[1].median_ns);
+    steps.is_trend = is_trend(quarters[0], quarters[1]);
+}
+
 // Of the rank that has most of them.
 void read_no_update(const ReportSource& source, ShownSteps& steps) {
     Query query = source.run.prepare(
@@ -149,6 +195,8 @@ ShownSteps read_step_figures(const ReportSource& source) {
     read_host_ahead(source, steps);
     read_undisturbed(source, steps);
     read_left_out(source, steps);
+    read_warm_up(source, steps);
+    read_quarters(source, steps);
     read_no_update(source, steps);
     read_place(source, steps);
     read_samples(source, steps);

@@ -13,7 +13,12 @@ struct ShownSteps {
     int64_t count = 0;
     std::optional<int64_t> first, last, left_out, median_ns, p95_ns, mean_ns;
     std::optional<int64_t> no_update_count, no_update_ns;  // stretches between them that train nothing
-    std::optional<int64_t> undisturbed_ns;                 // the median of timed ones, without our events
+    std::optional<int64_t> warm_up_count, warm_up_ns;      // of the rank that spent most on them
+    // Medians of those that count, where there are enough of them: whether they become longer. None: too few,
+    // or the host is ahead.
+    std::optional<int64_t> first_quarter_ns, last_quarter_ns;
+    bool is_trend = false;                  // the two differ by more than chance
+    std::optional<int64_t> undisturbed_ns;  // the median of timed ones, without our events
     bool host_ahead = false;  // of some rank: most steps are shorter than what they launch (v_host_ahead)
     // … where it is more than the mean: what a step launches takes a GPU, which worked on behind the last
     // one.

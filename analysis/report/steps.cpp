@@ -40,6 +40,30 @@ std::string no_update_text(const ShownSteps& steps) {
            (count == 1 ? "is no step" : "are no steps");
 }
 
+// A start-up may be most of a short run, and is in no figure of a step.
+std::string warm_up_text(const ShownSteps& steps) {
+    const int64_t count = *steps.warm_up_count;
+    const double share = static_cast<double>(*steps.warm_up_ns) / static_cast<double>(*steps.span_ns);
+    char percent[16];
+    std::snprintf(percent, sizeof percent, "%.0f %%", 100 * share);
+    return (count == 1 ? "a step of the start takes " : count_text(count) + " steps of the start take ") +
+           duration_text(static_cast<double>(*steps.warm_up_ns)) + ", " + percent +
+           " of the time of all steps, and " + (count == 1 ? "is" : "are") + " in no figure of a step";
+}
+
+bool is_long_warm_up(const ShownSteps& steps) {
+    constexpr double kMuch = 0.5;
+    return steps.warm_up_ns && steps.span_ns && *steps.span_ns > 0 &&
+           static_cast<double>(*steps.warm_up_ns) >= kMuch * static_cast<double>(*steps.span_ns);
+}
+
+std::string trend_text(const ShownSteps& steps) {
+    const bool longer = *steps.last_quarter_ns > *steps.first_quarter_ns;
+    return std::string("they become ") + (longer ? "longer" : "shorter") + ": " +
+           duration_text(static_cast<double>(*steps.first_quarter_ns)) + " in the first quarter of them, " +
+           duration_text(static_cast<double>(*steps.last_quarter_ns)) + " in the last (medians)";
+}
+
 void write_text(const ShownSteps& steps, const ReportSource& source, Report& report) {
     if (!steps.median_ns) {
         const int64_t left_out = steps.left_out.value_or(0);
@@ -74,6 +98,9 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
                            duration_text(static_cast<double>(*steps.ahead_work_ns)) + " together"
                      : std::string()),
             kIndent);
+    if (steps.is_trend) report.paragraph("           " + trend_text(steps), kIndent);
+    if (is_long_warm_up(steps) && !source.is_part_of_run())
+        report.paragraph("           " + warm_up_text(steps), kIndent);
     if (steps.why.starts_with(kByReads)) report.paragraph("           " + steps.why, kIndent);
     constexpr double kSmallPart = 0.5;
     if (steps.run_share.value_or(1) < kSmallPart && !source.is_part_of_run())
@@ -97,6 +124,7 @@ void write(const ReportSource& source, Report& report) {
     const std::string no_place = steps.median_ns ? "when the run began and ended is not recorded" : none;
     const std::string no_update =
         steps.median_ns ? "no stretch between steps is known to update no parameters" : none;
+    const char* const no_quarters = "fewer than 40 steps count, or the host is ahead of the GPU";
     const auto anchor =
         steps.anchor.empty() ? std::nullopt : std::optional(source.json_name("anchor", steps.anchor));
     report.json.set(
@@ -112,6 +140,9 @@ void write(const ReportSource& source, Report& report) {
             .maybe("p95_ns", steps.p95_ns, none)
             .maybe("mean_ns", steps.mean_ns, none)
             .known("host_ahead", steps.host_ahead)
+            .maybe("warm_up_ns", steps.warm_up_ns, steps.median_ns ? "no step was left out as a start" : none)
+            .maybe("first_quarter_median_ns", steps.first_quarter_ns, steps.median_ns ? no_quarters : none)
+            .maybe("last_quarter_median_ns", steps.last_quarter_ns, steps.median_ns ? no_quarters : none)
             .maybe("undisturbed_median_ns", steps.undisturbed_ns,
                    steps.median_ns ? "no step was timed as a whole" : none)
             .maybe("span_ns", steps.span_ns, no_place)
