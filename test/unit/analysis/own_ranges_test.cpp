@@ -115,6 +115,9 @@ TEST_CASE("what a name tells holds for what is inside", "[own_ranges]") {
     CHECK(ranges.at(1, 45, 30).does == PythonDoes::loads);
     CHECK(ranges.at(1, 105, 30).does == PythonDoes::optimizes);
     CHECK(ranges.at(1, 115, 30).does == PythonDoes::untold);
+    Scene loader;
+    loader.push(10, "data").push(20, "save").pop(30, "save");  // into its cache
+    CHECK(loader.ranges().at(1, 25, 30).does == PythonDoes::loads);
     const auto over_by = [&](int64_t t_ns, int64_t launch_ns) {
         const RangeHere here = ranges.at(1, t_ns, launch_ns);
         return std::pair(here.is_over, here.told_is_over);
