@@ -157,6 +157,7 @@ TEST_CASE("what goes out as it came back is not called the batch", "[rule][rule_
     };
     const Finding both = with_weights(40'000'000).look("repeated_copies").value();
     CHECK(both.title.find("besides the largest one to the device") != std::string::npos);
+    REQUIRE(both.heading != nullptr);
     CHECK(std::string(both.heading->lead).find("batch") == std::string::npos);
     const Finding sent = with_weights(40'000'000).look("copy_volume").value();
     REQUIRE(sent.heading != nullptr);
