@@ -1,6 +1,8 @@
 // Which steps are warm-up: those that compile, and slow ones after them. Letters as in steps_test.
 #include "analysis/step/steps.h"
 
+#include "analysis/step/cut.h"
+
 #include <catch2/catch.hpp>
 
 #include "step_tokens.h"
