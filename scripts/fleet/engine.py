@@ -2,7 +2,6 @@
 SELECTs are asked of it. Rows of traces pass through executors only; to the driver come a row for each file
 and what a question answers."""
 import atexit
-import functools
 import pathlib
 import re
 import shutil
@@ -41,7 +40,12 @@ def session(name="gpushim fleet", **settings):
             .config("spark.executor.memory", MEMORY)
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.ui.enabled", "false"))
+            .config("spark.ui.enabled", "false")
+            # What was asked is kept for a page that there is not.
+            .config("spark.sql.ui.retainedExecutions", "1")
+            .config("spark.ui.retainedJobs", "10")
+            .config("spark.ui.retainedStages", "10")
+            .config("spark.ui.retainedTasks", "100"))
     for key, value in settings.items():
         made = made.config(key, value)
     spark = made.getOrCreate()
@@ -81,8 +85,6 @@ def reduced(spark, files, tools):
 
 def folder_of(out, table):
     return pathlib.Path(out, f"table={table}")
-
-
 
 
 def write_table(spark, out, table, columns, runs):
@@ -204,20 +206,21 @@ def of_gpus(spark, select, columns):
     return frame.join(gpu, frame.id == gpu.gpu_id).drop("gpu_id")
 
 
-def metric_frames(spark, of, runs, files):
-    """(rows of metric, rows of metric_interval) of these runs."""
+def gpu_frames(spark, of, runs, files):
+    """(rows of metric, rows of metric_interval) of all GPUs of these runs."""
     views(spark, of, runs)
-    definitions(spark, files).createOrReplaceTempView("metric_definition")
     rows, ranges = texts_of(files, ("gpu",))
     columns, parts = tables.kinds(metrics.METRIC_COLUMNS), tables.kinds(metrics.INTERVAL_COLUMNS)
-    found = [cast(of_gpus(spark, rows, metrics.METRIC_COLUMNS), columns + tables.PARTS)]
-    bounds = cast(of_gpus(spark, ranges, metrics.INTERVAL_COLUMNS), parts + tables.PARTS)
+    return (cast(of_gpus(spark, rows, metrics.METRIC_COLUMNS), columns + tables.PARTS),
+            cast(of_gpus(spark, ranges, metrics.INTERVAL_COLUMNS), parts + tables.PARTS))
+
+
+def run_frame(spark, of, run, files):
+    """Rows of metric of this run's ranks, and of all of them together."""
+    views(spark, of, [run])
     rows, _ = texts_of(files, ("steps", "ranks"))
-    for run in runs:
-        views(spark, of, [run])
-        asked = spark.sql(union(rows, metrics.METRIC_COLUMNS))
-        found.append(cast(of_run(asked, run), columns + tables.PARTS))
-    return functools.reduce(lambda a, b: a.unionByName(b), found), bounds
+    asked = spark.sql(union(rows, metrics.METRIC_COLUMNS))
+    return cast(of_run(asked, run), tables.kinds(metrics.METRIC_COLUMNS) + tables.PARTS)
 
 
 def with_seen(spark, frame, runs):
@@ -228,13 +231,22 @@ def with_seen(spark, frame, runs):
 
 
 def write_metrics(spark, out, runs):
+    """The partitions of these runs have been removed. The metrics of steps are asked of one run after another:
+    their plans for eight runs at once did not fit into the driver's memory."""
     files = metrics.all_metrics()
+    definitions(spark, files).createOrReplaceTempView("metric_definition")
+
+    def add(table, frame, some):
+        with_seen(spark, frame, some).coalesce(1).write.mode("append").partitionBy("day", "run") \
+            .parquet(str(folder_of(out, table)))
+
     for start in range(0, len(runs), RUNS_AT_ONCE):
         some = runs[start:start + RUNS_AT_ONCE]
         of = frames(spark, out, some, needed(files))
-        for table, frame in zip(("metric", "metric_interval"), metric_frames(spark, of, some, files)):
-            with_seen(spark, frame, some).coalesce(2) \
-                .write.mode("overwrite").partitionBy("day", "run").parquet(str(folder_of(out, table)))
+        for table, frame in zip(("metric", "metric_interval"), gpu_frames(spark, of, some, files)):
+            add(table, frame, some)
+        for run in some:
+            add("metric", run_frame(spark, of, run, files), [run])
         for frame in of.values():
             frame.unpersist()
     write_definitions(spark, out, files)
