@@ -270,8 +270,8 @@ void write_page(const std::string& place, const Database& base, const std::vecto
 
 bool is_whole(const Database& base) {
     Query odd = base.prepare(
-        "SELECT 1 FROM coverage_by_day WHERE state NOT IN ('seen', 'shared_gpu', 'same_run_id', 'warned') "
-        "LIMIT 1");
+        "SELECT 1 FROM coverage_by_day WHERE state NOT IN ('seen', 'shared_gpu', 'same_run_id', 'warned',"
+        " 'duplicate', 'mixed_versions', 'not_ended') LIMIT 1");
     return !odd.step();
 }
 

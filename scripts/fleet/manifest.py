@@ -1,6 +1,7 @@
 """What has been read of a fleet, which run each file belongs to, and what is not whole. Plain data and files:
 nothing here knows Spark. The manifest is manifest.jsonl, a line for each file, replaced as a whole; a run
 that is being written stands in `pending`, so the next reading writes it again."""
+import collections
 import datetime
 import hashlib
 import json
@@ -73,15 +74,27 @@ def save_pending(folder, runs):
 def is_read(file, entry):
     """Whether the manifest has that state of the file. What a machine could not do is tried again."""
     return (entry is not None and (entry["bytes"], entry["mtime_ns"]) == (file.bytes, file.mtime_ns)
-            and entry["state"] not in ("no_binary", "other_version", "not_written")
+            and entry["state"] not in ("no_binary", "other_version", "not_written", "gone")
             and (entry["summary"] is None or files.is_summary(entry["summary"])))
 
 
+def is_gone(entry):
+    """Whether nothing can be written of it again."""
+    return entry["summary"] is not None and not files.is_summary(entry["summary"])
+
+
+def gone(entry):
+    """Of a run that is written again nothing else is known."""
+    return {**entry, "state": "gone", "why": f"its run is written again, and {entry['summary']} is not there",
+            "summary": None, "ranks": [], "contradictions": [], "doubts": [], "tables": []}
+
+
 def name_of(key):
-    """A name that every file system takes; another key has another name."""
+    """A name that every file system takes; another key has another name. No name has a `_`, which stands before
+    the number of a further run with that key."""
     plain = re.sub(r"[^A-Za-z0-9.-]", "-", key)[:80]
     digest = hashlib.blake2b(key.encode(), digest_size=4).hexdigest()
-    return plain if plain == key else f"{plain}-{digest}"
+    return plain if plain == key and key != UNTOLD else f"{plain}-{digest}"
 
 
 def day_of(started_ns):
@@ -94,31 +107,80 @@ def key_of(entry):
 
 
 def without_copies(entries):
-    """(entries of which each trace is in one only, rows of the others)"""
+    """(entries of which each trace is in one only, rows of the others). Of copies the one counts that has all
+    events: others were made while the program ran. Of these the one of most ranks."""
+    produced = {}
+    for rank in (rank for entry in entries for rank in entry["ranks"]):
+        produced[rank["uuid"]] = max(rank["produced"] or 0, produced.get(rank["uuid"], 0))
+
+    def place(entry):
+        is_early = any((rank["produced"] or 0) < produced[rank["uuid"]] for rank in entry["ranks"])
+        return is_early, -len(entry["ranks"]), entry["path"]
+
     kept, copies, seen = [], [], {}
-    for entry in entries:
-        uuids = [rank["uuid"] for rank in entry["ranks"]]
+    for entry in sorted(entries, key=place):
+        uuids = [rank["uuid"] for rank in entry["ranks"] if rank["uuid"] is not None]
         twice = next((uuid for uuid in uuids if uuid in seen), None)
         if twice is None:
             kept.append(entry)
             seen.update((uuid, entry["path"]) for uuid in uuids)
         else:
-            copies.append((entry, f"the same trace as {seen[twice]}"))
-    return kept, copies
+            copies.append((entry, seen[twice]))
+    return sorted(kept, key=lambda entry: entry["path"]), [of_copy(*copy, seen) for copy in copies]
+
+
+def of_copy(entry, other, seen):
+    left = [str(rank["rank"]) for rank in entry["ranks"] if rank["uuid"] not in seen]
+    state, why = "duplicate", f"the same trace as {other}"
+    if left:
+        state, why = "overlaps", (f"has a trace that is in {other}, so it is left out with rank"
+                                  f" {', '.join(left)}, which is in no other file")
+    return Row(UNTOLD, UNTOLD, None, len(left) or None, entry["by"], entry["path"], state, why)
+
+
+class Turn(NamedTuple):
+    """Files of a rank whose times overlap."""
+
+    start: int
+    end: int
+    paths: List[str]
+
+
+def turns(entries):
+    """{rank: its turns, one after another}"""
+    found = {}
+    for entry in entries:
+        for rank in entry["ranks"]:
+            span = (rank["started_ns"], rank["started_ns"] + (rank["lasted_ns"] or 0), entry["path"])
+            found.setdefault(rank["rank"], []).append(span)
+    return {rank: joined(sorted(spans)) for rank, spans in found.items() if rank is not None}
+
+
+def joined(spans):
+    of_rank = []
+    for start, end, path in spans:
+        if of_rank and start <= of_rank[-1].end:
+            last = of_rank.pop()
+            of_rank.append(Turn(last.start, max(end, last.end), last.paths + [path]))
+        else:
+            of_rank.append(Turn(start, end, [path]))
+    return of_rank
 
 
 def attempts(entries):
-    """The entries of one run key by run: a rank that starts after it had ended is in another run."""
-    ends, runs = {}, {}
+    """The entries of one run key by run: a rank that starts after it had ended is in another run. Ranks with a
+    file in each run tell by their order, whatever their host's clock says; one that lacks a file somewhere is
+    in the run whose ranks began nearest to it."""
+    of_all = turns(entries).values()
+    most = max(map(len, of_all), default=0)
+    whole = [of_rank for of_rank in of_all if len(of_rank) == most]
+    begins = [statistics.median(of_rank[nth].start for of_rank in whole) for nth in range(most)] or [0]
+    told = {path: nth for of_rank in whole for nth, turn in enumerate(of_rank) for path in turn.paths}
+    runs = {}
     for entry in sorted(entries, key=lambda entry: (entry["ranks"][0]["started_ns"], entry["path"])):
-        attempt = 1
-        for rank in entry["ranks"]:
-            nth, end = ends.get(rank["rank"], (1, None))
-            is_later = rank["rank"] is not None and end is not None and rank["started_ns"] > end
-            attempt = max(attempt, nth + is_later)
-        for rank in entry["ranks"]:
-            ends[rank["rank"]] = (attempt, rank["started_ns"] + (rank["lasted_ns"] or 0))
-        runs.setdefault(attempt, []).append(entry)
+        start = entry["ranks"][0]["started_ns"]
+        nearest = min(range(len(begins)), key=lambda nth: abs(begins[nth] - start))
+        runs.setdefault(told.get(entry["path"], nearest) + 1, []).append(entry)
     return runs
 
 
@@ -136,7 +198,7 @@ def ranges(numbers):
 def of_ranks(day, run, ranks):
     """Rows about ranks that were read, each with what is odd about it."""
     middle = statistics.median(rank["started_ns"] for rank in ranks)
-    users = {}
+    users, first_of = {}, {}
     for rank in ranks:
         about = (day, run, rank["rank"], 1, rank["host"], rank["path"])
         yield Row(*about, "seen", None)
@@ -145,10 +207,26 @@ def of_ranks(day, run, ranks):
             yield Row(*about, "clock_skew", f"its clock is {away_s:+.0f} s from the others' when it started")
         if rank["lost"]:
             yield Row(*about, "events_lost", f"{rank['lost']} of {rank['produced']} events are not recorded")
-        for gpu in (rank["gpus"] or "").split():
-            other = users.setdefault((rank["host"], gpu), rank["path"])
-            if other != rank["path"]:
-                yield Row(*about, "shared_gpu", f"{gpu} is used by {other}, too: its hours count for both")
+        for gpu in gpus_of(rank):
+            other = users.setdefault((rank["host"], gpu), rank)
+            if other is not rank:
+                yield Row(*about, "shared_gpu", f"{gpu} is used by rank {other['rank']} ({other['path']}), too:"
+                                                " its hours count for both")
+        first = first_of.setdefault(rank["rank"], rank)
+        if first is not rank and rank["rank"] is not None and are_two(first, rank):
+            yield Row(*about, "rank_twice", f"rank {rank['rank']} is at the same time in {first['path']}, on"
+                                            f" {first['host']}: if two runs have one id, figures are of both")
+
+
+def gpus_of(rank):
+    return (rank["gpus"] or "").split()
+
+
+def are_two(one, other):
+    """Whether two files of one rank are of other machines or GPUs: they need not be one run. A program and
+    what it starts share both."""
+    gpus = set(gpus_of(one)), set(gpus_of(other))
+    return one["host"] != other["host"] or (all(gpus) and not gpus[0] & gpus[1])
 
 
 def run_of(name, entries, is_repeated):
@@ -157,6 +235,10 @@ def run_of(name, entries, is_repeated):
     expected = max((rank["world_size"] for rank in ranks if rank["world_size"]), default=None)
     seen = {rank["rank"] for rank in ranks if rank["rank"] is not None}
     rows = list(of_ranks(day, name, ranks))
+    sizes = sorted({rank["world_size"] for rank in ranks if rank["world_size"]})
+    if len(sizes) > 1:
+        rows.append(Row(day, name, None, None, None, entries[0]["path"], "contradiction",
+                        f"some ranks say that it has {sizes[0]} ranks, others {sizes[-1]}"))
     for first, last in ranges(set(range(expected or 0)) - seen):
         text = f"rank {first} has" if first == last else f"ranks {first} to {last} have"
         rows.append(Row(day, name, first, last - first + 1, None, None, "missing",
@@ -165,6 +247,12 @@ def run_of(name, entries, is_repeated):
              for entry in entries for text in entry["contradictions"]]
     rows += [Row(day, name, None, None, None, entry["path"], "warned", entry["why"])
              for entry in entries if entry["why"]]
+    rows += [Row(day, name, None, None, None, entry["path"], state, why)
+             for entry in entries for state, why in entry.get("doubts", [])]
+    makers = sorted({entry["made_by"] for entry in entries if entry.get("made_by")})
+    if len(makers) > 1:
+        rows.append(Row(day, name, None, None, None, entries[0]["path"], "mixed_versions",
+                        f"its summaries were made by {' and '.join(makers)}"))
     if is_repeated:
         rows.append(Row(day, name, None, None, None, entries[0]["path"], "same_run_id",
                         "another run has the same id, and its ranks had ended before these began"))
@@ -181,13 +269,41 @@ def runs_of(entries):
             other.append(Row(UNTOLD, UNTOLD, None, None, entry["by"], entry["path"], entry["state"],
                              entry["why"]))
     read, copies = without_copies(read)
-    other += [Row(UNTOLD, UNTOLD, None, None, entry["by"], entry["path"], "duplicate", why)
-              for entry, why in copies]
+    other += copies
     keys, runs = {}, {}
     for entry in read:
         keys.setdefault(key_of(entry), []).append(entry)
     for key, of_key in keys.items():
         for attempt, chosen in attempts(of_key).items():
-            name = name_of(key) + ("" if attempt == 1 else f".{attempt}")
+            name = name_of(key) + ("" if attempt == 1 else f"_{attempt}")
             runs[name] = run_of(name, chosen, attempt > 1)
     return runs, other
+
+
+def state_of(entries):
+    """Of each run the files that it is made of."""
+    runs = collections.defaultdict(set)
+    for entry in entries.values():
+        if entry.get("run"):
+            runs[entry["run"]].add((entry["path"], entry["bytes"], entry["mtime_ns"]))
+    return runs
+
+
+def assigned(entries, runs):
+    """The entries, each with the name of its run."""
+    of = {entry["path"]: run.name for run in runs.values() for entry in run.entries}
+    return {path: {**entry, "run": of.get(path)} for path, entry in entries.items()}
+
+
+def settled(known, entries, pending):
+    """(entries with the names of their runs, runs, rows of files that are in none, runs to be written)"""
+    before, touched = state_of(known), set(pending)
+    while True:
+        runs, other = runs_of(list(entries.values()))
+        entries = assigned(entries, runs)
+        now = state_of(entries)
+        touched |= {run for run in before.keys() | now.keys() if before.get(run) != now.get(run)}
+        lost = [path for path, entry in entries.items() if entry["run"] in touched and is_gone(entry)]
+        if not lost:
+            return entries, runs, other, touched
+        entries.update((path, gone(entries[path])) for path in lost)

@@ -1,6 +1,7 @@
 """What scripts/fleet knows without Spark: which files there are, which run each belongs to, and what is not
 whole."""
 import json
+import os
 import pathlib
 import sqlite3
 import sys
@@ -54,19 +55,82 @@ class Runs(unittest.TestCase):
         runs, other = manifest.runs_of([entry("0", 0, 1), entry("copy", 0, 1, uuid="0")])
         self.assertEqual((len(runs["job"].entries), states(other)), (1, ["duplicate"]))
 
+    def test_of_copies_the_one_with_most_counts(self):
+        """A trace that was copied while its program ran, and the trace; a summary of all ranks, and a trace of
+        one of them."""
+        early, full = entry("a/early", 0, 1, uuid="0", produced=3), entry("b/full", 0, 1, uuid="0")
+        runs, other = manifest.runs_of([early, full])
+        self.assertEqual([one["path"] for one in runs["job"].entries], ["b/full"])
+        self.assertEqual([(row.path, row.why) for row in other], [("a/early", "the same trace as b/full")])
+        whole = {**entry("whole", 0), "ranks": [entry(str(rank), rank)["ranks"][0] for rank in range(4)]}
+        runs, other = manifest.runs_of([entry("0", 0), whole])
+        self.assertEqual((runs["job"].ranks_seen, states(other)), (4, ["duplicate"]))
+
+    def test_ranks_that_are_left_out_with_a_copy_are_told(self):
+        """Two summaries with a rank in common: the second has one that no other file has."""
+        both = [{**entry(path, 0, 5), "ranks": [entry(str(rank), rank, 5)["ranks"][0] for rank in ranks]}
+                for path, ranks in (("a", (0, 1, 2)), ("b", (2, 3)))]
+        runs, other = manifest.runs_of(both)
+        self.assertEqual(runs["job"].ranks_seen, 3)
+        self.assertEqual([(row.path, row.state, row.why) for row in other],
+                         [("b", "overlaps", "has a trace that is in a, so it is left out with rank 3, which"
+                                            " is in no other file")])
+
     def test_two_runs_with_one_id_are_two_runs(self):
         """The ranks of the second began after those of the first had ended."""
         first = [entry(f"a{rank}", rank, 2) for rank in range(2)]
         second = [entry(f"b{rank}", rank, 2, started=DAY + 200 * S) for rank in range(2)]
         runs, _ = manifest.runs_of(first + second)
-        self.assertEqual({name: len(run.entries) for name, run in runs.items()}, {"job": 2, "job.2": 2})
+        self.assertEqual({name: len(run.entries) for name, run in runs.items()}, {"job": 2, "job_2": 2})
         self.assertEqual(states(runs["job"].coverage), [])
-        self.assertEqual(states(runs["job.2"].coverage), ["same_run_id"])
+        self.assertEqual(states(runs["job_2"].coverage), ["same_run_id"])
+
+    def test_a_rank_that_left_no_file_takes_none_of_another_run(self):
+        """The first of two runs with one id lacks rank 2, and the second has it."""
+        first = [entry(f"a{rank}", rank, 3) for rank in range(2)]
+        second = [entry(f"b{rank}", rank, 3, started=DAY + 200 * S) for rank in range(3)]
+        runs, _ = manifest.runs_of(first + second)
+        self.assertEqual({name: [one["path"] for one in run.entries] for name, run in runs.items()},
+                         {"job": ["a0", "a1"], "job_2": ["b0", "b1", "b2"]})
+        self.assertEqual((states(runs["job"].coverage), runs["job"].ranks_seen), (["missing"], 2))
+
+    def test_the_order_of_a_rank_is_kept_beside_a_clock_that_is_off(self):
+        """Of both runs rank 1 begins an hour late by its clock."""
+        ranks = [entry(f"{run}{rank}", rank, 2, started=DAY + (200 * run + 3600 * rank) * S)
+                 for run in range(2) for rank in range(2)]
+        runs, _ = manifest.runs_of(ranks)
+        self.assertEqual({name: [one["path"] for one in run.entries] for name, run in runs.items()},
+                         {"job": ["00", "01"], "job_2": ["10", "11"]})
+
+    def test_two_runs_of_one_id_at_one_time_are_told(self):
+        """They cannot be told apart."""
+        ranks = [entry(f"{host}{rank}", rank, 2, host=host) for host in "ab" for rank in range(2)]
+        run = manifest.runs_of(ranks)[0]["job"]
+        self.assertEqual(states(run.coverage), ["rank_twice", "rank_twice"])
+        why = [row.why for row in run.coverage if row.state == "rank_twice"]
+        self.assertIn("rank 0 is at the same time in a0, on a", why[0])
+
+    def test_ranks_that_tell_other_world_sizes_are_told(self):
+        run = manifest.runs_of([entry("0", 0, 2), entry("1", 1, 4)])[0]["job"]
+        self.assertEqual((states(run.coverage), run.ranks_expected), (["contradiction", "missing"], 4))
+
+    def test_no_name_of_a_run_is_another_s(self):
+        """A key like the name that a second run gets, and one like the place of files of no run."""
+        ranks = [entry("a", 0, 1), entry("b", 0, 1, started=DAY + 200 * S), entry("c", 0, 1, key="job.2"),
+                 entry("d", 0, 1, key="job_2"), entry("e", 0, 1, key=manifest.UNTOLD)]
+        runs, _ = manifest.runs_of(ranks)
+        self.assertEqual(sorted(one["path"] for run in runs.values() for one in run.entries), list("abcde"))
+        self.assertNotIn(manifest.UNTOLD, runs)
 
     def test_two_processes_of_one_rank_are_one_run(self):
         runs, _ = manifest.runs_of([entry("a", 0, 1), entry("b", 0, 1, started=DAY + 50 * S)])
         self.assertEqual([len(run.entries) for run in runs.values()], [2])
         self.assertEqual(states(runs["job"].coverage), ["shared_gpu"])
+
+    def test_two_ranks_of_one_summary_that_use_one_gpu_are_told(self):
+        whole = {**entry("whole", 0, 2), "ranks": [{**entry(str(rank), rank, 2)["ranks"][0], "gpus": "GPU-x"}
+                                                   for rank in range(2)]}
+        self.assertEqual(states(manifest.runs_of([whole])[0]["job"].coverage), ["shared_gpu"])
 
     def test_a_clock_that_is_off_is_told_and_moves_no_day(self):
         ranks = [entry(str(rank), rank) for rank in range(3)] + [entry("3", 3, started=9 * DAY, host="b")]
@@ -156,10 +220,27 @@ class Lists(unittest.TestCase):
         self.assertTrue(manifest.is_read(file, entries[file.path]))
         self.assertFalse(manifest.is_read(file._replace(bytes=5), known))
         self.assertFalse(manifest.is_read(file, {**known, "state": "no_binary"}))
+        self.assertFalse(manifest.is_read(file, manifest.gone(known)))
         self.assertFalse(manifest.is_read(file, {**known, "summary": str(self.folder / "gone")}))
         self.assertFalse(manifest.is_read(file, None))
         self.database("1.summary", files.SUMMARY, files.SUMMARY_SCHEMA - 1)
         self.assertFalse(manifest.is_read(file, {**known, "summary": str(self.folder / "1.summary")}))
+
+    def test_a_run_is_not_written_of_a_summary_that_is_gone(self):
+        """Two ranks were read; then one's summary went and a third rank's came."""
+        known = {}
+        for rank in range(2):
+            place = self.database(f"{rank}.summary", files.SUMMARY, files.SUMMARY_SCHEMA)
+            known[str(rank)] = {**entry(str(rank), rank, 3), "summary": str(place), "run": "job"}
+        self.assertEqual(manifest.settled(known, known, set())[3], set())
+        os.unlink(self.folder / "0.summary")
+        self.assertEqual(manifest.settled(known, known, set())[3], set())
+        third = {**known["1"], **entry("2", 2, 3), "summary": known["1"]["summary"]}
+        entries, runs, other, touched = manifest.settled(known, {**known, "2": third}, set())
+        self.assertEqual((touched, runs["job"].ranks_seen, states(runs["job"].coverage), states(other)),
+                         ({"job"}, 2, ["missing"], ["gone"]))
+        self.assertEqual({path: one["run"] for path, one in entries.items()},
+                         {"0": None, "1": "job", "2": "job"})
 
 
 class Definitions(unittest.TestCase):
