@@ -3,6 +3,9 @@ nothing reads more of a file than its head."""
 import os
 import pathlib
 import re
+import sqlite3
+import stat
+import urllib.parse
 from typing import NamedTuple, Optional
 
 MAGIC = b"SQLite format 3\0"
@@ -54,8 +57,17 @@ def kind_of(head, size):
 
 
 def kind_of_file(path):
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        return Kind("not_ours", "no regular file")
     with open(path, "rb") as file:
         return kind_of(file.read(HEAD), os.fstat(file.fileno()).st_size)
+
+
+def opened(place):
+    """A database to be read, that nobody writes. What its names have that is no UTF-8 is shown as U+FFFD."""
+    base = sqlite3.connect(f"file:{urllib.parse.quote(os.fsencode(place))}?mode=ro&immutable=1", uri=True)
+    base.text_factory = lambda text: text.decode(errors="replace")
+    return base
 
 
 def is_summary(path):
@@ -109,7 +121,7 @@ def words_of(words):
     """With the lines of each @FILE in its place."""
     for word in words:
         if word.startswith("@"):
-            lines = pathlib.Path(word[1:]).read_text(encoding="utf-8").splitlines()
+            lines = pathlib.Path(word[1:]).read_text(encoding="utf-8", errors="surrogateescape").split("\n")
             yield from words_of([line.strip() for line in lines if line.strip()])
         else:
             yield word

@@ -31,6 +31,12 @@ FACT_NAMES = ("rank_id", "rank", "world_size", "host", "uuid", "started_ns", "la
               "executable", "produced", "lost", "gpus", "gpu_name", "tag", "price")
 
 
+# What gpushim said of the traces when it made a summary: (key of the table run, state of coverage, words).
+DOUBTS = (("refused", "refused", "traces could not be read when it was made"),
+          ("partly_read", "partly_read", "traces could be read in part only: what may be missing looks idle"),
+          ("not_ended", "not_ended", "traces have no end: a program was killed, or still ran"))
+
+
 class Tools(NamedTuple):
     """What every task is told: the program, the version it must have, where summaries go."""
 
@@ -52,13 +58,15 @@ def version_of(program):
 
 def place_of(file, folder):
     """The same file has the same place; another state of it, and summaries of another schema, another one."""
-    told = f"{file.path}\0{file.bytes}\0{file.mtime_ns}\0{files.SUMMARY_SCHEMA}".encode()
+    told = f"{file.path}\0{file.bytes}\0{file.mtime_ns}\0{files.SUMMARY_SCHEMA}".encode(errors="surrogateescape")
     return pathlib.Path(folder, hashlib.blake2b(told, digest_size=12).hexdigest() + ".summary")
 
 
 def state_of(said):
     if "newer gpushim" in said:
         return "newer"
+    if "not a trace of gpushim" in said:
+        return "not_ours"
     writes = ("No space left", "disk is full", "disk I/O", "Read-only", "Permission denied",
               "cannot be written", "unable to open")
     return "not_written" if any(word in said for word in writes) else "damaged"
@@ -97,14 +105,22 @@ def summarised(file, tools, at):
 
 
 def facts_of(place):
-    """What is known of each rank in a summary, its contradictions, and its tables that have rows."""
-    base = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True)
+    """What is known of the ranks in a summary, for the manifest's row. Of a file that lacks a page some rows can
+    be read, so all of it is looked at."""
+    base = files.opened(place)
     try:
-        ranks = [dict(zip(FACT_NAMES, row)) for row in base.execute(RANK_FACTS)]
-        odd = [f"{who}: {text}" for who, text in base.execute("SELECT who, text FROM v_contradiction")]
+        found, = base.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+        said = dict(base.execute("SELECT key, value FROM run"))
         names = base.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1").fetchall()
-        return ranks, odd, [name for name, in names
-                            if base.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone()]
+        return {
+            "ranks": [dict(zip(FACT_NAMES, found)) for found in base.execute(RANK_FACTS)],
+            "contradictions": [f"{who}: {text}"
+                               for who, text in base.execute("SELECT who, text FROM v_contradiction")],
+            "doubts": [(state, f"{said[key]} {words}") for key, state, words in DOUBTS if said.get(key)],
+            "made_by": said.get("analysed_by"),
+            "tables": [name for name, in names if base.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone()]}
     finally:
         base.close()
 
@@ -118,11 +134,13 @@ def kind_of(place):
         return files.Kind("damaged", error.strerror)
 
 
-def row(file, state, why, summary=None, ranks=(), contradictions=(), with_rows=()):
+NO_FACTS = {"ranks": [], "contradictions": [], "doubts": [], "made_by": None, "tables": []}
+
+
+def row(file, state, why, summary=None, facts=None):
     """Of the manifest."""
     return {"path": file.path, "bytes": file.bytes, "mtime_ns": file.mtime_ns, "state": state, "why": why,
-            "summary": summary, "by": socket.gethostname(), "ranks": list(ranks),
-            "contradictions": list(contradictions), "tables": list(with_rows)}
+            "summary": summary, "by": socket.gethostname(), **(facts or NO_FACTS)}
 
 
 def fetched(file, content, tools):
@@ -152,10 +170,12 @@ def reduced(file, tools, at=None):
             state, why, place = summarised(file, tools, at)
         except subprocess.TimeoutExpired:
             state, why = "damaged", f"took longer than {LIMIT_S} s"
-    ranks, contradictions, with_rows = [], [], []
+        except OSError as error:
+            state, why = "no_binary", f"{socket.gethostname()} cannot run {tools.program}: {error.strerror}"
+    facts = None
     if place is not None:
         try:
-            ranks, contradictions, with_rows = facts_of(place)
+            facts = facts_of(place)
         except sqlite3.Error as error:
             state, why, place = "damaged", f"{place}: {error}", None
-    return row(file, state, why, place, ranks, contradictions, with_rows)
+    return row(file, state, why, place, facts)

@@ -4,7 +4,7 @@ import hashlib
 import pathlib
 import sqlite3
 
-from fleet import metrics
+from fleet import files, metrics
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "analysis/run/sql/summary/10_summary.sql"
 # Made again over all ranks of a run, or told once for all.
@@ -82,7 +82,7 @@ class Ids:
 def rows(place, table, columns):
     """Of one table of the summary at `place`, in the order of columns_of(columns); read as they are asked
     for."""
-    base = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True)
+    base = files.opened(place)
     ids = Ids(base)
     names = ", ".join(f's."{column}"' for column, _ in columns)
     for values in base.execute(f'SELECT {names} FROM "{table}" s'):

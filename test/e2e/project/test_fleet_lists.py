@@ -298,6 +298,59 @@ class Reducing(unittest.TestCase):
         self.assertEqual(self.reduced(self.program("echo 'x.db: malformed' >&2; exit 3"))["state"], "damaged")
         self.assertEqual(self.reduced(self.program("exit 0"))["state"], "damaged")
 
+    def test_of_another_database(self):
+        row = self.reduced(self.program("echo 'no trace to read: x.db: not a trace of gpushim' >&2; exit 2"))
+        self.assertEqual(row["state"], "not_ours")
+
+    def test_of_what_is_no_file(self):
+        os.mkfifo(self.folder / "pipe.db")
+        row = reduce.reduced(files.looked_at(str(self.folder / "pipe.db")), None)
+        self.assertEqual((row["state"], row["why"]), ("not_ours", "no regular file"))
+
+    def summary(self, name="0.summary"):
+        program, place = str(box.BUILD / "gpushim"), self.folder / name
+        done = box.run([program, "analyze", "--rank-summary", "-o", place, self.folder / "0.db"], sim=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return place
+
+    def test_of_a_summary_that_lacks_a_page(self):
+        """Whichever it is: its rows would be missing, or stop the reading of all others."""
+        place = self.summary()
+        whole, told = place.read_bytes(), set()
+        page = int.from_bytes(whole[16:18], "big")
+        for at in range(page, len(whole), page):
+            place.write_bytes(whole[:at] + bytes(page) + whole[at + page:])
+            told.add(reduce.reduced(files.looked_at(str(place)), None)["state"])
+        self.assertEqual(told, {"damaged"})
+
+    def test_of_odd_names(self):
+        """Such as would be another place in a URI, and one that is no UTF-8; what it holds may be none, too."""
+        with sqlite3.connect(self.summary()) as base:
+            base.execute("UPDATE rank SET host = CAST(X'61ff' AS TEXT)")
+        base.close()
+        for name in ("a?mode=rwc", "a%41#b", "a \n'\"", os.fsdecode(b"\xff\xfe")):
+            place = self.folder / f"{name}.summary"
+            place.write_bytes((self.folder / "0.summary").read_bytes())
+            row = reduce.reduced(files.looked_at(str(place)), None)
+            self.assertEqual((row["state"], row["ranks"][0]["host"]), ("reduced", "a\ufffd"), row["why"])
+            columns = tables.schema()["rank"]
+            self.assertEqual([of[0] for of in tables.rows(row["summary"], "rank", columns)],
+                             [tables.wide_id(row["ranks"][0]["uuid"], "rank")])
+            self.assertEqual(reduce.place_of(files.looked_at(str(place)), "f").suffix, ".summary")
+
+    def test_what_gpushim_doubted_is_told(self):
+        place = self.summary()
+        with sqlite3.connect(place) as base:
+            base.executemany("INSERT OR REPLACE INTO run VALUES (?, 1)",
+                             [("refused",), ("partly_read",), ("not_ended",)])
+        base.close()
+        row = reduce.reduced(files.looked_at(str(place)), None)
+        run, = manifest.runs_of([row])[0].values()
+        self.assertEqual(states(run.coverage), ["not_ended", "partly_read", "refused"])
+        other = {**entry("other", 1, key=row["ranks"][0]["run_key"]), "made_by": "gpushim 0"}
+        run, = manifest.runs_of([{**row, "doubts": []}, other])[0].values()
+        self.assertIn("mixed_versions", states(run.coverage))
+
     def test_with_the_program(self):
         program = box.BUILD / "gpushim"
         row = self.reduced(program, reduce.version_of(str(program)))
