@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import broadcast, concat, lit, when
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
-from fleet import metrics, reduce, tables
+from fleet import metrics, reduce, run_row, tables
 
 TYPES = {"INTEGER": LongType, "REAL": DoubleType, "TEXT": StringType}
 RUNS_AT_ONCE = 16
@@ -21,7 +21,7 @@ ONE_BY_ONE = ("its ranks were reduced one by one, so what compares ranks is not 
               "that raw_file names together")
 QUICK_JAVA, MEMORY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "512m"
 TABLES_AT_ONCE = 2
-TRACES_OF_A_TASK, SUMMARIES_OF_A_TASK = 4, 128
+SUMMARIES_OF_A_TASK = 128
 
 
 def session(name="gpushim fleet", **settings):
@@ -79,8 +79,9 @@ def reduced(spark, files, tools):
     if not files:
         return []
     context = spark.sparkContext
-    return context.parallelize(files, slices(context, len(files), TRACES_OF_A_TASK)).map(
-        lambda file: reduce.reduced(file, tools)).collect()
+    groups = reduce.groups(files, context.defaultParallelism)
+    return context.parallelize(groups, len(groups)).flatMap(
+        lambda group: [reduce.reduced(file, tools) for file in group]).collect()
 
 
 def folder_of(out, table):
@@ -257,26 +258,9 @@ def write_definitions(spark, out, files):
     definitions(spark, files).coalesce(1).write.mode("overwrite").parquet(place)
 
 
-def model_of(rank):
-    """The tag that names it, else the program."""
-    tag = dict(pair.split("=", 1) for pair in (rank["tag"] or "").split(",") if "=" in pair)
-    return tag.get("model") or rank["tag"] or pathlib.Path(rank["executable"] or "unknown").name
-
-
-def fleet_run(run, price):
-    ranks = [rank for entry in run.entries for rank in entry["ranks"]]
-    gpus = sum(len((rank["gpus"] or "").split()) for rank in ranks)
-    per_host = gpus / len({rank["host"] for rank in ranks})
-    machine = f"{per_host:.0f} x {ranks[0]['gpu_name'] or 'no GPU'}"
-    started_ns = min(rank["started_ns"] for rank in ranks)
-    price = price if price is not None else ranks[0]["price"]
-    return (model_of(ranks[0]), machine, gpus, len(run.entries), started_ns, price, run.ranks_seen,
-            run.ranks_expected, run.day, run.name)
-
-
 def write_runs(spark, out, runs, price):
     write_small(spark, out, "fleet_run", tables.RUN_TABLE + tables.PARTS,
-                [fleet_run(run, price) for run in runs])
+                [run_row.of(run, price) for run in runs])
 
 
 def write_coverage(spark, out, runs, other):

@@ -8,6 +8,7 @@ executors; never throws for what a file or a machine is like, but says it in the
 import contextlib
 import functools
 import hashlib
+import math
 import os
 import pathlib
 import socket
@@ -18,6 +19,7 @@ from typing import NamedTuple
 from fleet import files
 
 LIMIT_S = 3600
+TRACES_OF_A_TASK, FILES_OF_A_TASK, BYTES_OF_A_TASK = 4, 256, 4 << 20
 UNFINISHED = ".unfinished"  # how files are called that an executor may leave
 RANK_FACTS = """
 SELECT r.rank_id, r.rank, r.world_size, r.host, r.uuid, r.started_real_ns, r.last_ns - r.first_ns,
@@ -43,6 +45,16 @@ class Tools(NamedTuple):
     program: str
     version: str
     folder: str
+
+
+def groups(some, least):
+    """The files of each task: four traces, or many more small files, because to begin a task takes longer than to
+    read one. Large ones are dealt out first, so no task has many."""
+    shares = sum(min(1 / TRACES_OF_A_TASK, max(1 / FILES_OF_A_TASK, (file.bytes or 0) / BYTES_OF_A_TASK))
+                 for file in some)
+    count = min(len(some), max(least, math.ceil(shares)))
+    by_size = sorted(some, key=lambda file: (-(file.bytes or 0), file.path))
+    return [by_size[nth::count] for nth in range(count)]
 
 
 @functools.lru_cache(maxsize=None)

@@ -12,7 +12,7 @@ import box
 import made_traces
 
 sys.path.insert(0, str(box.ROOT / "scripts"))
-from fleet import files, manifest, metrics, reduce, tables  # pylint: disable=wrong-import-position
+from fleet import files, manifest, metrics, reduce, run_row, tables  # pylint: disable=wrong-import-position
 
 S = manifest.NS
 DAY = 86_400 * S
@@ -141,6 +141,20 @@ class Runs(unittest.TestCase):
         run = manifest.runs_of([entry("0", 0, 1, lost=3)])[0]["job"]
         self.assertEqual([row.why for row in run.coverage if row.state == "events_lost"],
                          ["3 of 10 events are not recorded"])
+
+    def test_what_a_run_is_compared_by(self):
+        """A rank that was not seen, a GPU of two ranks, and two kinds of GPUs."""
+        ranks = [entry(str(rank), rank, 4, host="ab"[rank // 2]) for rank in range(3)]
+
+        def described(price=None):
+            run, = manifest.runs_of(ranks)[0].values()
+            cells = dict(zip([name for name, _ in tables.RUN_TABLE], run_row.of(run, price)))
+            return cells["machine"], cells["gpus"], cells["price_per_gpu_hour"]
+
+        self.assertEqual(described(), ("2 x GPU", 3, None))
+        ranks[1]["ranks"][0].update(gpus="GPU-a-0", gpu_name="Other", price=2.5)
+        self.assertEqual(described(), ("1 x GPU + Other", 2, None))
+        self.assertEqual(described(3.0), ("1 x GPU + Other", 2, 3.0))
 
     def test_names_are_plain_and_differ(self):
         names = {manifest.name_of(key) for key in ("a", "a b", "a:b", "../a", "a" * 200, "a" * 201)}
@@ -275,6 +289,16 @@ class Reducing(unittest.TestCase):
                         encoding="utf-8")
         path.chmod(0o755)
         return path
+
+    def test_small_files_share_a_task_and_large_ones_do_not(self):
+        some = [files.File(f"{nth:05}", 50 if nth >= 40 else 10 << 20, 1) for nth in range(10_000)]
+        tasks = reduce.groups(some, 2)
+        self.assertEqual(sorted(file for task in tasks for file in task), some)
+        self.assertLess(len(tasks), 60)
+        self.assertEqual({sum(file.bytes > 50 for file in task) for task in tasks}, {0, 1})
+        self.assertEqual([len(task) for task in reduce.groups(some[:40], 2)], [4] * 10)
+        self.assertEqual([len(task) for task in reduce.groups(some[:1], 2)], [1])
+        self.assertEqual(len(reduce.groups([files.File("gone", None, None)] * 3, 2)), 2)
 
     def test_without_the_program(self):
         row = self.reduced(self.folder / "nothing")
