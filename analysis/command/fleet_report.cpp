@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kFleetApplication = 0x67707366;  // "gpsf"
-constexpr int kFleetSchema = 1;
+constexpr int kFleetSchema = 2;
 constexpr int kShown = 10;  // rows of a list
 constexpr size_t kMostHosts = 128, kMostDays = 62;
 
@@ -86,6 +86,12 @@ std::string amount(const Query& row, int column) {
                                        : count_text(std::llround(row.real(column)));
 }
 
+// In two columns: how many ranks were seen, and of how many.
+std::string seen_text(const Query& row, int column) {
+    return count_text(row.number(column)) +
+           (row.is_null(column + 1) ? "" : " of " + count_text(row.number(column + 1)));
+}
+
 struct List {
     const char* word;
     std::string title;
@@ -115,11 +121,14 @@ List coverage(const Database& base) {
     List list = {
         "TRUST", "what was not seen, and what is odd", {"state", "rows", "ranks", "example"}, "lrrl", {}};
     Query state = base.prepare(
-        "SELECT state, sum(row_count), sum(ranks), min(example_of), min(example) FROM coverage_by_day"
-        " WHERE state <> 'seen' GROUP BY state ORDER BY 2 DESC, 1");
+        // The example is that of the first day: SQLite takes it from the row that has the minimum.
+        "SELECT state, sum(row_count), sum(ranks), example_of, example, sum(unknown_ranks), min(day)"
+        " FROM coverage_by_day WHERE state <> 'seen' GROUP BY state ORDER BY 2 DESC, 1");
     while (state.step())
         list.rows.push_back({state.text(0), count_text(state.number(1)),
-                             state.is_null(2) ? "not known" : count_text(state.number(2)),
+                             state.is_null(2)
+                                 ? "not known"
+                                 : count_text(state.number(2)) + (state.number(5) > 0 ? " or more" : ""),
                              state.text(3) + (state.is_null(4) ? "" : ": " + state.text(4))});
     if (list.rows.empty()) list.rest = "every rank of every run was read";
     return list;
@@ -127,7 +136,9 @@ List coverage(const Database& base) {
 
 List idle(const Database& base) {
     List list = {"IDLE", "GPU-hours by cause", {"cause", "GPU-hours", "of all", "money"}, "lrrr", {}};
-    Query cause = base.prepare("SELECT cause, gpu_hours, share, money FROM idle_by_cause ORDER BY rowid");
+    Query cause = base.prepare(
+        "SELECT cause || CASE is_idle WHEN 0 THEN ' (busy)' ELSE '' END, gpu_hours, share, money"
+        " FROM idle_by_cause ORDER BY rowid");
     while (cause.step())
         list.rows.push_back({cause.text(0), amount(cause, 1), shown(cause, 2, "%.2f %%", 100),
                              cause.is_null(3) ? "no price" : amount(cause, 3)});
@@ -151,22 +162,31 @@ List worst(const Database& base) {
                                  shown(gpu, 4, "%.1f %%", 100), gpu.text(5), gpu.text(6)});
         else
             list.rest = "fleet.db has more (worst_gpus)";
-    if (list.rows.empty()) list.rest = "none, where four or more alike GPUs of a run can be compared";
+    Query compared = base.prepare("SELECT compared, gpus FROM compared_gpus");
+    if (compared.step())
+        list.rest = (list.rows.empty() ? "none; " : "") + count_text(compared.number(0)) + " of " +
+                    count_text(compared.number(1)) +
+                    " GPUs of runs could be compared: with timed steps, among four or more alike" +
+                    (list.rest.empty() ? "" : "; " + list.rest);
     return list;
 }
 
 List since(const Database& base) {
     List list = {"SINCE",
                  "models whose steps changed by 5 % or more",
-                 {"model", "machine", "since", "before", "after", "ratio"},
-                 "lllrrr",
+                 {"model", "machine", "since", "before", "after", "ratio", "ranks seen"},
+                 "lllrrrr",
                  {}};
     Query change = base.prepare(
-        "SELECT model, machine, gpus, since, before_ns, after_ns, ratio FROM since_when ORDER BY rowid");
-    while (change.step() && list.rows.size() < kShown)
-        list.rows.push_back({change.text(0), count_text(change.number(2)) + " GPUs, " + change.text(1),
-                             change.text(3), duration_text(change.real(4)), duration_text(change.real(5)),
-                             shown(change, 6, "%.2f")});
+        "SELECT model, machine, ranks, since, before_ns, after_ns, ratio, ranks_seen, ranks_expected"
+        " FROM since_when ORDER BY rowid");
+    while (change.step())
+        if (list.rows.size() < kShown)
+            list.rows.push_back({change.text(0), count_text(change.number(2)) + " ranks, " + change.text(1),
+                                 change.text(3), duration_text(change.real(4)), duration_text(change.real(5)),
+                                 shown(change, 6, "%.2f"), seen_text(change, 7)});
+        else
+            list.rest = "fleet.db has more (since_when)";
     if (list.rows.empty()) list.rest = "none; four days or more of a model are compared";
     return list;
 }
@@ -177,17 +197,21 @@ List trend(const Database& base) {
                  {"model", "machine", "day", "runs", "ranks", "step", "busy"},
                  "lllrrrr",
                  {}};
+    int64_t unknown = 0;
+    bool is_cut = false;
     Query day = base.prepare(
-        "SELECT model, machine, day, runs, ranks_seen, ranks_expected, step_ns, busy_share FROM trend"
-        " ORDER BY day DESC, model, machine");
-    while (day.step())
-        if (list.rows.size() < kShown)
-            list.rows.push_back(
-                {day.text(0), day.text(1), day.text(2), count_text(day.number(3)),
-                 count_text(day.number(4)) + (day.is_null(5) ? "" : " of " + count_text(day.number(5))),
-                 day.is_null(6) ? "not known" : duration_text(day.real(6)), shown(day, 7, "%.1f %%", 100)});
-        else
-            list.rest = "fleet.db has more (trend)";
+        "SELECT model, machine, day, runs, ranks_seen, ranks_expected, step_ns, busy_share, unknown_gpus"
+        " FROM trend ORDER BY day DESC, model, machine, ranks");
+    while (day.step()) {
+        is_cut = list.rows.size() == kShown;
+        if (is_cut) break;
+        unknown += day.number(8);
+        list.rows.push_back({day.text(0), day.text(1), day.text(2), count_text(day.number(3)),
+                             seen_text(day, 4), day.is_null(6) ? "not known" : duration_text(day.real(6)),
+                             shown(day, 7, "%.1f %%", 100)});
+    }
+    if (unknown > 0) list.rest = "busy without GPUs of which nothing is known: " + count_text(unknown);
+    if (is_cut) list.rest += std::string(list.rest.empty() ? "" : "; ") + "fleet.db has more (trend)";
     return list;
 }
 
@@ -214,8 +238,10 @@ void print(const List& list) {
     std::puts("");
 }
 
-// Hosts over days, those with the most idle hours first.
-HeatMap hosts_map(const Database& base) {
+std::string text_of(size_t count) { return count_text(static_cast<int64_t>(count)); }
+
+// Hosts over days, those with the most idle hours first; rest: what of them is not drawn.
+HeatMap hosts_map(const Database& base, std::string& rest) {
     std::map<std::string, std::map<std::string, double>> hosts;
     std::map<std::string, double> idle_hours;
     std::set<std::string> all_days;
@@ -228,9 +254,14 @@ HeatMap hosts_map(const Database& base) {
     std::vector<std::pair<double, std::string>> order;
     for (const auto& [host, hours] : idle_hours) order.emplace_back(-hours, host);
     std::sort(order.begin(), order.end());
+    const size_t hosts_there = order.size(), days_there = all_days.size();
     order.resize(std::min(order.size(), kMostHosts));
     std::vector<std::string> days(all_days.begin(), all_days.end());
     if (days.size() > kMostDays) days.erase(days.begin(), days.end() - kMostDays);
+    if (order.size() < hosts_there || days.size() < days_there)
+        rest = text_of(order.size()) + " of " + text_of(hosts_there) + " hosts and the last " +
+               text_of(days.size()) + " of " + text_of(days_there) +
+               " days are drawn; fleet.db has all (hosts_by_day)";
     HeatMap map = {{"hosts", "Idle share by host and day",
                     "A row is a host, those with the most idle hours first; a column is a day."},
                    "day",
@@ -262,7 +293,10 @@ std::string as_heading(std::string title) {
 void write_page(const std::string& place, const Database& base, const std::vector<List>& lists) {
     Page page = {"gpushim: a fleet", {}, {}};
     for (const List& list : lists) page.sections.push_back({list.word, as_heading(list.title), drawn(list)});
-    page.sections.push_back({"hosts-by-day", "Hosts and days", heat_map(hosts_map(base))});
+    std::string rest;
+    Markup map = heat_map(hosts_map(base, rest));
+    if (!rest.empty()) map += paragraph(rest);
+    page.sections.push_back({"hosts-by-day", "Hosts and days", map});
     TextFile file(place);
     file.write(page_text(page));
     file.finish();
