@@ -101,6 +101,8 @@ def summarised(file, tools, at):
     place = place_of(file, tools.folder)
     if place.exists():
         return "reduced", None, str(place)
+    if not place.parent.is_dir():
+        return "not_written", f"{socket.gethostname()} has no {tools.folder}, which all executors have to share", None
     is_fetched = str(at) != file.path
     made = place.with_suffix(f".{os.getpid()}.made{UNFINISHED}") if is_fetched else place
     done = subprocess.run([tools.program, "analyze", "--rank-summary", "-o", str(made), str(at)],

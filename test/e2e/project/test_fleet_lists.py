@@ -314,6 +314,12 @@ class Reducing(unittest.TestCase):
         row = self.reduced(self.program("echo 'database or disk is full' >&2; exit 3"))
         self.assertEqual((row["state"], row["why"]), ("not_written", "database or disk is full"))
 
+    def test_without_the_folder_that_all_share(self):
+        tools = reduce.Tools(str(self.program("exit 3")), "gpushim 1", str(self.folder / "elsewhere"))
+        row = reduce.reduced(self.file, tools)
+        self.assertEqual(row["state"], "not_written")
+        self.assertIn("elsewhere", row["why"])
+
     def test_of_a_newer_trace(self):
         row = self.reduced(self.program("echo 'x.db: written by a newer gpushim' >&2; exit 2"))
         self.assertEqual(row["state"], "newer")
