@@ -2,13 +2,16 @@
 nothing here knows Spark. The manifest is manifest.jsonl, a line for each file, replaced as a whole; a run
 that is being written stands in `pending`, so the next reading writes it again."""
 import collections
+import contextlib
 import datetime
+import fcntl
 import hashlib
 import json
 import os
 import pathlib
 import re
 import statistics
+import sys
 from typing import List, NamedTuple, Optional
 
 from fleet import files
@@ -52,6 +55,20 @@ def load(folder):
         if lines.exists() else []
     return ({entry["path"]: entry for entry in entries},
             set(pending.read_text(encoding="utf-8").splitlines()) if pending.exists() else set())
+
+
+@contextlib.contextmanager
+def locked(folder):
+    """Two readings into one folder would write over each other. Where a file system has no locks there is none."""
+    with open(pathlib.Path(folder, "lock"), "a", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"fleet: another reading into {folder} is under way", file=sys.stderr)
+            raise SystemExit(2) from None
+        except OSError:
+            pass
+        yield
 
 
 def replace(path, text):

@@ -222,6 +222,14 @@ class Lists(unittest.TestCase):
         self.assertEqual([(pathlib.Path(file.path).name, file.bytes is None) for file in found],
                          [("0.db", False), ("gone.db", True)])
 
+    def test_a_folder_is_read_into_by_one(self):
+        with manifest.locked(self.folder):
+            with self.assertRaisesRegex(SystemExit, "^2$"):
+                with manifest.locked(self.folder):
+                    pass
+        with manifest.locked(self.folder):
+            pass
+
     def test_what_was_read_is_not_read_again(self):
         file = files.looked_at(str(self.database("0.db")))
         made = str(self.database("0.summary", files.SUMMARY, files.SUMMARY_SCHEMA))
