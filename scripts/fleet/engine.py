@@ -134,15 +134,25 @@ def read(spark, out, table):
 
 
 def empty(spark, table, schema):
-    return spark.createDataFrame([], struct(tables.columns_of(schema[table]) + tables.PARTS))
+    """A table without rows, as Spark knows before it asks: what needs its rows is then left out of a plan."""
+    kinds = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "TEXT": "STRING"}
+    cells = ", ".join(f"CAST(NULL AS {kinds[kind]}) AS {name}"
+                      for name, kind in tables.columns_of(schema[table]) + tables.PARTS)
+    return spark.sql(f"SELECT {cells} WHERE 1 = 0")
 
 
 def definitions(spark, files):
     rows = [(metric.name, int(metric.head["version"]), metric.head["unit"], metric.head["kind"],
              metric.subject, metric.head["words"]) for metric in files]
-    columns = [("name", "TEXT"), ("version", "INTEGER"), ("unit", "TEXT"), ("kind", "TEXT"),
-               ("subject", "TEXT"), ("words", "TEXT")]
-    return spark.createDataFrame(rows, struct(columns))
+    values = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+    return spark.sql(f"SELECT * FROM VALUES {values} AS d(name, version, unit, kind, subject, words)")
+
+
+def literal(value):
+    """Of Spark: its strings have no doubled quotes."""
+    if isinstance(value, int):
+        return f"{value}L"
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def frames(spark, out, runs, names):
