@@ -95,6 +95,14 @@ def is_read(file, entry):
             and (entry["summary"] is None or files.is_summary(entry["summary"])))
 
 
+def without_removed(entries):
+    """Without files that gave no figure and are not there any more: somebody tidied up. What was in a list and
+    never there stays."""
+    return {path: entry for path, entry in entries.items()
+            if entry["summary"] is not None or entry["state"] in ("missing", "gone") or files.is_uri(path)
+            or os.path.lexists(path)}
+
+
 def is_gone(entry):
     """Whether nothing can be written of it again."""
     return entry["summary"] is not None and not files.is_summary(entry["summary"])

@@ -222,6 +222,14 @@ class Lists(unittest.TestCase):
         self.assertEqual([(pathlib.Path(file.path).name, file.bytes is None) for file in found],
                          [("0.db", False), ("gone.db", True)])
 
+    def test_a_file_that_gave_nothing_and_was_removed_is_forgotten(self):
+        none = {"summary": None, "ranks": []}
+        kept = {"read": entry("read", 0), "never": {**entry("never", 0), **none, "state": "missing"},
+                str(self.database("0.db")): {**entry("0.db", 0), **none, "state": "damaged"},
+                "hdfs://a/b.db": {**entry("b.db", 0), **none, "state": "cut"}}
+        removed = {str(self.folder / "1.db"): {**entry("1.db", 0), **none, "state": "cut"}}
+        self.assertEqual(manifest.without_removed({**kept, **removed}), kept)
+
     def test_a_folder_is_read_into_by_one(self):
         with manifest.locked(self.folder):
             with self.assertRaisesRegex(SystemExit, "^2$"):
