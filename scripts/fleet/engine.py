@@ -242,8 +242,8 @@ def with_seen(spark, frame, runs):
 
 
 def write_metrics(spark, out, runs):
-    """The partitions of these runs have been removed. The metrics of steps are asked of one run after another:
-    their plans for eight runs at once did not fit into the driver's memory."""
+    """The partitions of these runs have been removed. The metrics of steps are asked of one run after
+    another: their plans for eight runs at once did not fit into the driver's memory."""
     files = metrics.all_metrics()
     definitions(spark, files).createOrReplaceTempView("metric_definition")
 

@@ -59,7 +59,7 @@ def load(folder):
 
 @contextlib.contextmanager
 def locked(folder):
-    """Two readings into one folder would write over each other. Where a file system has no locks there is none."""
+    """Two readings into one folder would write over each other. A file system may have no locks."""
     with open(pathlib.Path(folder, "lock"), "a", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -96,8 +96,8 @@ def is_read(file, entry):
 
 
 def without_removed(entries):
-    """Without files that gave no figure and are not there any more: somebody tidied up. What was in a list and
-    never there stays."""
+    """Without files that gave no figure and are not there any more: somebody tidied up. What was in a list
+    and never there stays."""
     return {path: entry for path, entry in entries.items()
             if entry["summary"] is not None or entry["state"] in ("missing", "gone") or files.is_uri(path)
             or os.path.lexists(path)}
@@ -115,8 +115,8 @@ def gone(entry):
 
 
 def name_of(key):
-    """A name that every file system takes; another key has another name. No name has a `_`, which stands before
-    the number of a further run with that key."""
+    """A name that every file system takes; another key has another name. No name has a `_`, which stands
+    before the number of a further run with that key."""
     plain = re.sub(r"[^A-Za-z0-9.-]", "-", key)[:80]
     digest = hashlib.blake2b(key.encode(), digest_size=4).hexdigest()
     return plain if plain == key and key != UNTOLD else f"{plain}-{digest}"
@@ -193,9 +193,9 @@ def joined(spans):
 
 
 def attempts(entries):
-    """The entries of one run key by run: a rank that starts after it had ended is in another run. Ranks with a
-    file in each run tell by their order, whatever their host's clock says; one that lacks a file somewhere is
-    in the run whose ranks began nearest to it."""
+    """The entries of one run key by run: a rank that starts after it had ended is in another run. Ranks with
+    a file in each run tell by their order, whatever their host's clock says; one that lacks a file somewhere
+    is in the run whose ranks began nearest to it."""
     of_all = turns(entries).values()
     most = max(map(len, of_all), default=0)
     whole = [of_rank for of_rank in of_all if len(of_rank) == most]
@@ -235,8 +235,8 @@ def of_ranks(day, run, ranks):
         for gpu in gpus_of(rank):
             other = users.setdefault((rank["host"], gpu), rank)
             if other is not rank:
-                yield Row(*about, "shared_gpu", f"{gpu} is used by rank {other['rank']} ({other['path']}), too:"
-                                                " its hours count for both")
+                yield Row(*about, "shared_gpu", f"{gpu} is used by rank {other['rank']} ({other['path']}),"
+                                                " too: its hours count for both")
         first = first_of.setdefault(rank["rank"], rank)
         if first is not rank and rank["rank"] is not None and are_two(first, rank):
             yield Row(*about, "rank_twice", f"rank {rank['rank']} is at the same time in {first['path']}, on"

@@ -48,8 +48,8 @@ class Tools(NamedTuple):
 
 
 def groups(some, least):
-    """The files of each task: four traces, or many more small files, because to begin a task takes longer than to
-    read one. Large ones are dealt out first, so no task has many."""
+    """The files of each task: four traces, or more small files, because to begin a task takes longer than
+    to read one. Large ones are dealt out first, so no task has many."""
     shares = sum(min(1 / TRACES_OF_A_TASK, max(1 / FILES_OF_A_TASK, (file.bytes or 0) / BYTES_OF_A_TASK))
                  for file in some)
     count = min(len(some), max(least, math.ceil(shares)))
@@ -70,8 +70,9 @@ def version_of(program):
 
 def place_of(file, folder):
     """The same file has the same place; another state of it, and summaries of another schema, another one."""
-    told = f"{file.path}\0{file.bytes}\0{file.mtime_ns}\0{files.SUMMARY_SCHEMA}".encode(errors="surrogateescape")
-    return pathlib.Path(folder, hashlib.blake2b(told, digest_size=12).hexdigest() + ".summary")
+    told = f"{file.path}\0{file.bytes}\0{file.mtime_ns}\0{files.SUMMARY_SCHEMA}"
+    digest = hashlib.blake2b(told.encode(errors="surrogateescape"), digest_size=12)
+    return pathlib.Path(folder, digest.hexdigest() + ".summary")
 
 
 def state_of(said):
@@ -102,7 +103,8 @@ def summarised(file, tools, at):
     if place.exists():
         return "reduced", None, str(place)
     if not place.parent.is_dir():
-        return "not_written", f"{socket.gethostname()} has no {tools.folder}, which all executors have to share", None
+        return "not_written", (f"{socket.gethostname()} has no {tools.folder}, which all executors have to"
+                               " share"), None
     is_fetched = str(at) != file.path
     made = place.with_suffix(f".{os.getpid()}.made{UNFINISHED}") if is_fetched else place
     done = subprocess.run([tools.program, "analyze", "--rank-summary", "-o", str(made), str(at)],
@@ -119,8 +121,8 @@ def summarised(file, tools, at):
 
 
 def facts_of(place):
-    """What is known of the ranks in a summary, for the manifest's row. Of a file that lacks a page some rows can
-    be read, so all of it is looked at."""
+    """What is known of the ranks in a summary, for the manifest's row. Of a file that lacks a page some rows
+    can be read, so all of it is looked at."""
     base = files.opened(place)
     try:
         found, = base.execute("PRAGMA quick_check(1)").fetchone()

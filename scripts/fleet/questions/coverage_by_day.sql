@@ -1,6 +1,6 @@
 -- What was not seen, and what was odd: how many rows of each state, and of how many ranks. One row for each
--- day and state; `example_of` and `example` are the place of one of them and its reason. ranks: of the rows that
--- tell a number; unknown_ranks: how many do not.
+-- day and state; `example_of` and `example` are the place of one of them and its reason. ranks: of the rows
+-- that tell a number; unknown_ranks: how many do not.
 WITH placed AS (
   SELECT c.day, c.state, c.ranks, coalesce(c.path, c.run) AS example_of, c.why,
     row_number() OVER (PARTITION BY c.day, c.state

@@ -1,9 +1,10 @@
 -- Of each host and day: how many GPUs of how many runs, their hours, and the share of these that was idle, as
--- far as timed steps stand for them. idle_share: NULL where nothing is known of one of its GPUs. Ranks are those
--- of these runs, on whatever host: of a rank that was not seen the host is not known.
+-- far as timed steps stand for them. idle_share: NULL where nothing is known of one of its GPUs. Ranks are
+-- those of these runs, on whatever host: of a rank that was not seen the host is not known.
 WITH shared AS (
   SELECT p.host, p.day, CAST(sum(f.ranks_seen) AS BIGINT) AS ranks_seen,
-    CASE WHEN count(f.ranks_expected) = count(*) THEN CAST(sum(f.ranks_expected) AS BIGINT) END AS ranks_expected
+    CASE WHEN count(f.ranks_expected) = count(*) THEN CAST(sum(f.ranks_expected) AS BIGINT) END
+      AS ranks_expected
   FROM (SELECT DISTINCT r.host, r.day, r.run FROM rank r) p JOIN fleet_run f ON f.run = p.run
   GROUP BY p.host, p.day
 )

@@ -1,7 +1,7 @@
 -- What idle GPUs cost, by cause: of each GPU its time in the run, as far as its timed steps stand for it.
--- Where nothing is known of a GPU its hours are in the row 'not known'. Collectives beside which nothing ran are
--- not idle, although ranks may only wait in them for others: the row 'in collectives' says how long they took,
--- and is_idle that this is of the busy time. money: NULL where no price was given for one of the runs.
+-- Where nothing is known of a GPU its hours are in the row 'not known'. Collectives beside which nothing ran
+-- are not idle, although ranks may only wait in them for others: the row 'in collectives' says how long they
+-- took, and is_idle that this is of the busy time. money: NULL where no price was given for one of the runs.
 WITH known AS (
   SELECT g.run, g.gpu_id, CAST(g.run_ns AS DOUBLE) / 3600000000000.0 AS hours, t.window_ns, t.exposed_comm_ns
   FROM gpu g LEFT JOIN v_gpu_total t ON t.gpu_id = g.gpu_id

@@ -1,12 +1,13 @@
 -- Since when the steps of a model on a kind of machine take longer or shorter: of the days that have two days
 -- or more on either side of their beginning, the one at which the means before and after differ most, where
--- that is 5 % or more. How many ranks a run has, by what they say themselves, has to be the same: another number
--- is another series, and a rank that was not seen makes none. A day counts once, however many runs it has.
+-- that is 5 % or more. How many ranks a run has, by what they say themselves, has to be the same: another
+-- number is another series, and a rank that was not seen makes none. A day counts once, however many runs it
+-- has.
 --
 --   step   ▂ ▂ ▃ ▂ | ▆ ▆ ▅ ▆     since the fifth day, ratio 2.3
 WITH days AS (
-  SELECT r.model, r.machine, coalesce(r.ranks_expected, r.ranks_seen) AS ranks, r.day, avg(m.value) AS step_ns,
-    sum(r.ranks_seen) AS ranks_seen,
+  SELECT r.model, r.machine, coalesce(r.ranks_expected, r.ranks_seen) AS ranks, r.day,
+    avg(m.value) AS step_ns, sum(r.ranks_seen) AS ranks_seen,
     CASE WHEN count(r.ranks_expected) = count(*) THEN sum(r.ranks_expected) END AS ranks_expected
   FROM fleet_run r JOIN metric m ON m.run = r.run
   WHERE m.name = 'step_median_ns' AND m.scope = 'run' AND m.value IS NOT NULL

@@ -1,6 +1,7 @@
--- Jobs of one model on one kind of machine and of so many ranks, by day: the mean of the runs' median steps, how
--- busy their GPUs were as far as timed steps stand for them, and the hours. A day whose runs have no steps has
--- no step_ns. busy_share is of GPUs of which something is known; unknown_gpus: how many others there were.
+-- Jobs of one model on one kind of machine and of so many ranks, by day: the mean of the runs' median steps,
+-- how busy their GPUs were as far as timed steps stand for them, and the hours. A day whose runs have no
+-- steps has no step_ns. busy_share is of GPUs of which something is known; unknown_gpus: how many others
+-- there were.
 WITH shares AS (
   SELECT g.run, sum(CAST(g.run_ns AS DOUBLE)) / 3600000000000.0 AS gpu_hours,
     sum(CASE WHEN t.window_ns > 0 THEN CAST(g.run_ns AS DOUBLE) * t.busy_ns / CAST(t.window_ns AS DOUBLE) END)
@@ -17,7 +18,8 @@ SELECT r.model, r.machine, coalesce(r.ranks_expected, r.ranks_seen) AS ranks, r.
   sum(s.busy_ns) / CAST(nullif(sum(s.known_ns), 0) AS DOUBLE) AS busy_share,
   CAST(sum(coalesce(s.unknown_gpus, 0)) AS BIGINT) AS unknown_gpus,
   CAST(sum(r.ranks_seen) AS BIGINT) AS ranks_seen,
-  CASE WHEN count(r.ranks_expected) = count(*) THEN CAST(sum(r.ranks_expected) AS BIGINT) END AS ranks_expected
+  CASE WHEN count(r.ranks_expected) = count(*) THEN CAST(sum(r.ranks_expected) AS BIGINT) END
+    AS ranks_expected
 FROM fleet_run r LEFT JOIN shares s ON s.run = r.run LEFT JOIN steps p ON p.run = r.run
 GROUP BY r.model, r.machine, coalesce(r.ranks_expected, r.ranks_seen), r.day
 ORDER BY r.model, r.machine, ranks, r.day

@@ -34,7 +34,8 @@ SELECT e.host, e.uuid, count(*) AS runs, sum(CASE WHEN e.excess > 0.03 THEN 1 EL
   min(CASE WHEN e.excess > 0.03 THEN e.day END) AS slow_since,
   max(CASE WHEN e.excess > 0.03 THEN e.day END) AS slow_until,
   CAST(sum(f.ranks_seen) AS BIGINT) AS ranks_seen,
-  CASE WHEN count(f.ranks_expected) = count(*) THEN CAST(sum(f.ranks_expected) AS BIGINT) END AS ranks_expected
+  CASE WHEN count(f.ranks_expected) = count(*) THEN CAST(sum(f.ranks_expected) AS BIGINT) END
+    AS ranks_expected
 FROM of_runs e JOIN fleet_run f ON f.run = e.run GROUP BY e.host, e.uuid
 HAVING sum(CASE WHEN e.excess > 0.03 THEN 1 ELSE 0 END) > 0
 ORDER BY slow_runs DESC, mean_excess DESC, e.host, e.uuid

@@ -126,13 +126,16 @@ class Fleet(Case):
 
     def test_the_example_of_a_state_is_one_of_its_rows(self):
         """The reason is of the file that is named, and not of another one."""
-        for day, path, why in ((DAYS[0], "/z.db", "a hole"), (DAYS[0], "/b.db", "no end"), (DAYS[1], "/a.db", "b")):
+        for day, path, why in ((DAYS[0], "/z.db", "a hole"), (DAYS[0], "/b.db", "no end"),
+                               (DAYS[1], "/a.db", "b")):
             self.fleet.row("coverage", day=day, run="job-0", path=path, state="damaged", why=why)
-        self.fleet.row("coverage", day="unknown", run="unknown", path="/y.db", ranks=2, state="damaged", why="x")
+        self.fleet.row("coverage", day="unknown", run="unknown", path="/y.db", ranks=2, state="damaged",
+                       why="x")
         damaged = [row for row in self.answers_of_3()["coverage_by_day"] if row["state"] == "damaged"]
-        self.assertEqual([(row["row_count"], row["ranks"], row["unknown_ranks"], row["example_of"], row["example"])
-                          for row in damaged],
-                         [(2, None, 2, "/b.db", "no end"), (1, None, 1, "/a.db", "b"), (1, 2, 0, "/y.db", "x")])
+        cells = ("row_count", "ranks", "unknown_ranks", "example_of", "example")
+        self.assertEqual([tuple(row[cell] for cell in cells) for row in damaged],
+                         [(2, None, 2, "/b.db", "no end"), (1, None, 1, "/a.db", "b"),
+                          (1, 2, 0, "/y.db", "x")])
         self.assertRegex(self.report(expect=3), r"damaged +4 +2 or more +/b.db: no end\n")
 
     def answers_of_3(self):
