@@ -141,7 +141,7 @@ List idle(const Database& base) {
         " FROM idle_by_cause ORDER BY rowid");
     while (cause.step())
         list.rows.push_back({cause.text(0), amount(cause, 1), shown(cause, 2, "%.2f %%", 100),
-                             cause.is_null(3) ? "no price" : amount(cause, 3)});
+                             cause.is_null(3) ? "a run has no price" : amount(cause, 3)});
     list.rest = "as far as timed steps stand for the whole of each run";
     return list;
 }

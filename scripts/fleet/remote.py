@@ -1,5 +1,7 @@
 """Files behind URIs that Spark reads (hdfs://, s3a://, file://): listed by it, and brought by executors to
 the folder of summaries, where they are reduced like others. To the driver comes a row for each file."""
+import re
+
 from pyspark.sql.functions import expr
 from pyspark.sql.utils import AnalysisException
 
@@ -12,6 +14,11 @@ LOOK = ("path", "length", "unix_micros(modificationTime) * 1000 AS mtime_ns")
 def frame(spark, places, *columns):
     return spark.read.format("binaryFile").option("recursiveFileLookup", "true") \
         .option("ignoreMissingFiles", "true").load(places).select(*map(expr, columns))
+
+
+def literal(path):
+    """This file alone: Spark takes places for patterns."""
+    return re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
 
 
 def below(spark, uri):
@@ -64,7 +71,7 @@ def fetched(spark, some, tools):
     if not some:
         return []
     rows = {file.path: reduce.row(file, "missing", "gone since it was listed") for file in some}
-    found = frame(spark, list(rows), *LOOK, "content").rdd.map(
+    found = frame(spark, list(map(literal, rows)), *LOOK, "content").rdd.map(
         lambda one: reduce.fetched(files.File(one.path, one.length, one.mtime_ns), one.content, tools))
     rows.update((row["path"], row) for row in found.collect())
     return list(rows.values())

@@ -186,7 +186,7 @@ class OfOneFixture(unittest.TestCase):
     def test_what_is_not_fetched_is_told_and_a_trace_stands_in_for_its_summary(self):
         place = self.folder / "behind"
         (place / "summaries").mkdir(parents=True)
-        for name in ("whole", "running", "large", "older"):
+        for name in ("whole", "running", "large", "older", "odd[1]", "odd1"):
             shutil.copy(self.folder / "job-0/0.db", place / f"{name}.db")
         (place / "running.db-wal").write_bytes(b"rows that are not in the trace yet")
         with open(place / "large.db", "ab") as large:
@@ -200,6 +200,7 @@ class OfOneFixture(unittest.TestCase):
         states = {row["path"].rpartition("/")[2]: row["state"] for row in rows}
         self.assertEqual(states, {"whole.db": "reduced", "running.db": "still_written",
                                   "large.db": "too_large", "gone.db": "missing",
+                                  "odd[1].db": "reduced", "odd1.db": "reduced",
                                   "older.summary": "older", "older.db": "reduced"})
 
     def test_an_executor_that_is_killed_changes_nothing(self):

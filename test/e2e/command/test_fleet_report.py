@@ -83,7 +83,7 @@ class Fleet(Case):
         self.assertEqual({name: row["gpu_hours"] for name, row in causes.items()},
                          {"input_wait": 4.75, "not known": 1})
         self.assertIsNone(causes["input_wait"]["money"])
-        self.assertIn("no price", self.report())
+        self.assertIn("a run has no price", self.report())
         hosts = {(row["host"], row["day"]): row["idle_share"] for row in self.answers()["hosts_by_day"]}
         self.assertEqual((hosts["a", DAYS[0]], hosts["a", DAYS[1]]), (None, 0.25))
 
