@@ -1,5 +1,5 @@
--- Of how many GPUs worst_gpus could say anything, each counted once in each run: those with timed steps, among
--- four or more of the run that ran as many different kernels. One row.
+-- Of how many GPUs worst_gpus could say anything, each counted once in each run: those with timed steps,
+-- among four or more of the run that ran as many different kernels. One row.
 WITH kinds AS (
   SELECT k.gpu_id, count(*) AS kernels FROM kernel k WHERE k.timed > 0 GROUP BY k.gpu_id
 ), alike AS (
