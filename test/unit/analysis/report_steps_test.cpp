@@ -1,7 +1,9 @@
-// What the report says of steps that are not alike: those that become longer, and a long start.
+// What the report says of the part of the run that steps are, and of their phases.
+#include <sqlite3.h>
 #include <catch2/catch.hpp>
 
-#include "analysis/report/printed.h"
+#include "analysis/report/all_steps.h"
+#include "analysis/step/steps.h"
 #include "made_run.h"
 
 namespace report_steps_test {
@@ -11,62 +13,119 @@ using Catch::Contains;
 
 namespace {
 
-Report report_of_steps(const std::string& change) {
-    const MadeRun made;
-    if (!change.empty()) made.change(change);
+Report report_of(const MadeRun& made, const std::string& change, std::optional<int64_t> samples = {}) {
+    made.change(change);
     const Database run = made.open();
-    return write_report({run, nullptr, {}});
+    ReportOptions options;
+    options.samples_per_step = samples;
+    return write_report({run, nullptr, options});
 }
 
 }  // namespace
 
-//  step    20        210       399
-//  length  ──20 ms────|──40 ms──
-TEST_CASE("steps that become longer are told", "[report][report_steps]") {
-    const Report longer = report_of_steps("UPDATE step SET dur_ns = dur_ns * 2 WHERE step >= 210");
-    CHECK_THAT(text_of(longer),
-               Contains("they become longer: 20.0 ms in the first quarter of them, 40.0 ms in "
-                        "the last (medians)"));
-    CHECK(value(longer, "steps.last_quarter_median_ns") == "40000000");
-    CHECK_THAT(text_of(report_of_steps("UPDATE step SET dur_ns = dur_ns / 2 WHERE step >= 210")),
-               Contains("they become shorter: 20.0 ms"));
-    CHECK_THAT(text_of(report_of_steps("")), !Contains("they become"));
-    CHECK_THAT(text_of(report_of_steps("UPDATE step SET dur_ns = dur_ns * 1.15 WHERE step >= 210")),
-               !Contains("they become"));
-    CHECK(value(report_of_steps("DELETE FROM step WHERE step >= 55"), "steps.last_quarter_median_ns") == "");
+//  run     |                  8 s                              |
+//  steps                             |   100 of 20 ms   |         from 5 s on
+TEST_CASE("where steps are a small part of the run, the report says which", "[report]") {
+    RunShape shape;
+    shape.all_steps = 100;
+    const MadeRun made(shape);
+    const Report report = report_of(made, "UPDATE rank SET first_ns = -5000000000, last_ns = 3000000000");
+    INFO(text_of(report));
+    CHECK_THAT(text_of(report),
+               Contains("they take 2.00 s, 25 % of the run, from 5.00 s on; the rest of it is in no figure"));
+    CHECK(value(report, "steps.before_ns") == "5000000000");
+    CHECK(std::stod(value(report, "steps.run_share")) == Approx(0.25).epsilon(0.01));
+
+    const Report most = report_of(made, "UPDATE rank SET first_ns = 0");
+    CHECK_THAT(text_of(most), !Contains("they take"));
+    CHECK(std::stod(value(most, "steps.run_share")) == Approx(0.667).epsilon(0.01));
+    const Report unknown = report_of(made, "UPDATE rank SET first_ns = NULL");
+    CHECK_THAT(text_of(unknown), !Contains("they take"));
+    CHECK(value(unknown, "steps.run_share") == "");
+    CHECK(unexplained(unknown) == "");
 }
 
-// Half of the steps are twice as long, in the first quarter a few less and in the last a few more.
-TEST_CASE("steps of two lengths become no longer by chance", "[report][report_steps]") {
-    const Report mixed = report_of_steps(
-        "UPDATE step SET dur_ns = dur_ns * 2 WHERE step % 20 < CASE WHEN step < 115 THEN 8 WHEN step >= 305 "
-        "THEN"
-        " 12 ELSE 10 END");
-    CHECK(value(mixed, "steps.first_quarter_median_ns") == "20000000");
-    CHECK(value(mixed, "steps.last_quarter_median_ns") == "40000000");
-    CHECK_THAT(text_of(mixed), !Contains("they become"));
-    // Ten steps a quarter: of the last seven are four times as long, of the first three.
-    const Report few = report_of_steps(
-        "DELETE FROM step WHERE step >= 60;"
-        " UPDATE step SET dur_ns = dur_ns * 4 WHERE step % 10 < CASE WHEN step < 30 THEN 3 WHEN step >= 50 "
-        "THEN 7 ELSE 5 END");
-    CHECK(value(few, "steps.first_quarter_median_ns") == "20000000");
-    CHECK(value(few, "steps.last_quarter_median_ns") == "80000000");
-    CHECK_THAT(text_of(few), !Contains("they become"));
-}
-
-//  start  |── 10 x 1.2 s ──|── 390 x 20 ms ──|
-TEST_CASE("a start that is most of the run is told", "[report][report_steps]") {
-    const auto start_of = [](const char* times) {
-        return report_of_steps("UPDATE step SET begin_ns = begin_ns + 10 * (" + std::string(times) +
-                               " - 1) * 20000000 WHERE warm_up = 0;"
-                               " UPDATE step SET dur_ns = 20000000 * " +
-                               times + " WHERE warm_up = 1");
+TEST_CASE("stretches that update no parameters are told of, and are no steps", "[report]") {
+    const MadeRun made({.ranks = 1});
+    const Report before = report_of(made, "");
+    CHECK_THAT(text_of(before), !Contains("update no parameters"));
+    CHECK(value(before, "steps.no_update_count") == "");
+    CHECK(unexplained(before) == "");
+    const auto all_steps = [&] {
+        const Database run = made.open();
+        Query query = run.prepare("SELECT steps, whole_steps FROM v_run_steps");
+        return query.step() ? std::pair(query.number(0), query.number(1)) : std::pair<int64_t, int64_t>(0, 0);
     };
-    CHECK_THAT(text_of(start_of("60")), Contains("10 steps of the start take 12.0 s, 61 % of the time of all "
-                                                 "steps, and are in no figure of a step"));
-    CHECK(value(start_of("60"), "steps.warm_up_ns") == "12000000000");
-    CHECK_THAT(text_of(start_of("10")), !Contains("of the start take"));
+    const auto [steps, whole_steps] = all_steps();
+    const Report report =
+        report_of(made, "UPDATE step SET left_out = 1, warm_up = 0, why = '" + std::string(kTrainsNothing) +
+                            "' WHERE step % 10 = 9 AND step >= 20");
+    INFO(text_of(report));
+    CHECK_THAT(text_of(report), Contains("38 stretches, 766 ms in all, update no parameters "
+                                         "(evaluations, or the like) and are no steps"));
+    CHECK(value(report, "steps.no_update_count") == "38");
+    CHECK(value(report, "steps.no_update_ns") == "766500000");
+    // What is counted of all steps is divided by those that are some.
+    // … but for what these launched: as many steps more as they are long.
+    CHECK(all_steps() == std::pair(steps - 38, whole_steps));
+}
+
+TEST_CASE("of how many steps totals are is said as closely as it is felt", "[report]") {
+    CHECK(AllSteps{3, 3}.differing_text().empty());
+    CHECK(AllSteps{3.02, 3}.differing_text().empty());
+    CHECK(AllSteps{4, 3}.differing_text() == "mean of all 4 steps");
+    CHECK(AllSteps{4.4, 3, true}.differing_text() == "mean with evaluations");
+    CHECK(AllSteps{100.3, 100, true}.differing_text().empty());
+    CHECK(AllSteps{4.48, 3}.differing_text() == "mean of 4.5 steps' work");
+    CHECK(AllSteps{103.7, 100}.differing_text() == "mean of all 104 steps");
+}
+
+//  launched   k │k  k  k  k│ k        the first before the first step, the last in one without an end
+//  steps        |1 |2 |3 |4 |
+TEST_CASE("a kernel's time a step is said to be of the steps that it is the mean of", "[report]") {
+    const MadeRun made({.ranks = 1});
+    const auto steps = [&](const char* column) {
+        const Database run = made.open();
+        Query query = run.prepare("SELECT round(" + std::string(column) + ") FROM v_run_steps");
+        return query.step() ? query.number(0) : 0;
+    };
+    const int64_t recorded = steps("recorded_steps");
+    CHECK_THAT(text_of(report_of(made, "UPDATE rank SET outside_steps = 2")),
+               Contains("a step: mean of all " + std::to_string(recorded) + " steps"));
+    CHECK(steps("whole_steps") == recorded + 2);
+}
+
+//  20 ms │20 ms │… │ 220 ms │20 ms │ …      each tenth is 200 ms longer: 20 ms is no pace
+TEST_CASE("of uneven steps the mean is said, too, and rates are of it", "[report]") {
+    RunShape shape;
+    shape.ranks = 1;
+    const MadeRun made(shape);
+    CHECK_THAT(text_of(report_of(made, "", 64)), Contains("STEP     20.0 ms · 50/s · 3,199 samples/s ·"));
+    const Report uneven = report_of(
+        made, "UPDATE step SET dur_ns = CASE WHEN number % 10 = 5 THEN 220000000 ELSE 20000000 END", 64);
+    INFO(text_of(uneven));
+    CHECK(value(uneven, "steps.median_ns") == "20000000");
+    CHECK(value(uneven, "steps.mean_ns") == "40000000");
+    CHECK_THAT(text_of(uneven), Contains("STEP     20.0 ms (mean 40.0 ms) · 25/s · 1,600 samples/s ·"));
+    CHECK_THAT(text_of(uneven), Contains(", 40.0 ms mean"));
+    CHECK(std::stod(value(uneven, "steps.samples_per_s")) == Approx(1600));
+}
+
+// Forward takes 5, 5.5 and 6 ms in those that were timed.
+TEST_CASE("what phases take on the GPU is a mean of the steps that were timed", "[report]") {
+    RunShape shape;
+    shape.ranks = 1;
+    shape.timed_phases = 3;
+    const Report some = report_of(MadeRun(shape), "");
+    CHECK_THAT(text_of(some),
+               Contains("PHASES     input 4.80 ms + forward 5.50 ms (on GPUs in 3 of 57 steps, 80 % sure)"));
+    CHECK(some.json["phases"].items()[1]["device_ns_per_step"].text() == "5500000");
+    CHECK(some.json["phases"].items()[1]["device_steps"].text() == "3");
+    shape.timed_phases = 0;
+    const Report none = report_of(MadeRun(shape), "");
+    CHECK_THAT(text_of(none),
+               Contains("PHASES     input 4.80 ms + forward 6.00 ms (to launch it, 80 % sure)"));
+    CHECK(none.json["phases"].items()[1]["device_ns_per_step"].text() == "null");
 }
 
 // The definitions as SQL: what the report counts for itself, since SQLite would sort all steps for each.
