@@ -1,5 +1,6 @@
-"""Importing Kineto traces beside torch-tb-profiler's reading of the same files, in turns: how many times as
-much processor time that tool takes, and the memory of both."""
+"""Importing Kineto traces beside what other tools take to read the same files, in turns: how many times as much
+processor time they take, and the memory of all. torch-tb-profiler reads, as the import does;
+HolisticTraceAnalysis is asked where the time went, as `gpushim report` is."""
 import os
 import pathlib
 import sys
@@ -16,6 +17,7 @@ SAMPLES = "kineto/resnet50_num_workers_*.json.gz"  # that tool's own
 TURNS = 1 if QUICK else 5
 READ = "import sys; from torch_tb_profiler.profiler.data import RunProfileData as Data; " \
        "Data.parse('peer', 0, sys.argv[1], '.')"
+ASK = peers.PROGRAMS["hta"]
 
 
 def used(*command):
@@ -32,14 +34,24 @@ def used(*command):
 
 def beside(python, file):
     with tempfile.TemporaryDirectory(prefix="gpushim-bench-") as folder:
-        run = pathlib.Path(folder) / "run.db"
+        trace, peer = pathlib.Path(folder) / "trace.db", pathlib.Path(folder) / "peer"
+        peer.mkdir()
         found = in_turns(TURNS, {
-            "ours": lambda: used(BUILD / "gpushim", "import", "kineto", file, "-o", run),
-            "peer": lambda: used(python, "-c", READ, file)})
-    ratio = median(peer[0] / our[0] for our, peer in zip(found["ours"], found["peer"]))
-    seconds, mb = ([median(turn[i] for turn in found[who]) for who in ("peer", "ours")] for i in (0, 1))
-    return Figure(f"torch-tb-profiler / import, {file.name.split('.')[0]}", ratio, "", aim=25,
-                  why=f"{seconds[0]:.2f} s and {mb[0]:.0f} MB beside {seconds[1]:.3f} s and {mb[1]:.0f} MB")
+            "import": lambda: used(BUILD / "gpushim", "import", "kineto", file, "-o", trace),
+            "report": lambda: used(BUILD / "gpushim", "report", trace),
+            "read": lambda: used(python, "-c", READ, file),
+            "asked": lambda: used(python, "-c", ASK, file)})
+    with_report = [tuple(map(sum, zip(*both))) for both in zip(found["import"], found["report"])]
+    name = file.name.split(".")[0]
+    yield compared(f"torch-tb-profiler / import, {name}", found["read"], found["import"], aim=25)
+    yield compared(f"HolisticTraceAnalysis / import and report, {name}", found["asked"], with_report)
+
+
+def compared(name, peer, own, **bounds):
+    ratio = median(theirs[0] / ours[0] for theirs, ours in zip(peer, own))
+    seconds, mb = ([median(turn[i] for turn in who) for who in (peer, own)] for i in (0, 1))
+    return Figure(name, ratio, "", why=f"{seconds[0]:.2f} s and {mb[0]:.0f} MB beside {seconds[1]:.3f} s and"
+                  f" {mb[1]:.0f} MB", **bounds)
 
 
 def measure():
@@ -51,4 +63,4 @@ def measure():
     except peers.NotThere as why:
         raise NotTried(str(why)) from why
     for file in files:
-        yield beside(python, file)
+        yield from beside(python, file)
