@@ -106,7 +106,9 @@ void write(const ReportSource& source, Report& report) {
     std::string launching, running;
     double sure_ns = 0, all_ns = 0;  // each phase by the time that it takes
     const AllPhases all = phases_of(source);
-    for (const auto& [name, sums] : all.in_order()) {
+    for (const auto& named : all.in_order()) {
+        const std::string& name = named.first;
+        const PhaseSums& sums = named.second;
         const int64_t ns = sums.ns / all.steps;
         const auto device_ns =
             sums.timed > 0 ? std::optional(sums.device_ns / all.timed_steps) : std::nullopt;
