@@ -8,9 +8,11 @@ namespace gpushim::analysis {
 
 namespace {
 
+// A profiler's mark of a step is around all of it, and no word of the program's.
 constexpr const char* kPushedAndPopped =
     "SELECT enter_ns, thread_id, kind = 'push', coalesce(domain_id, -1), coalesce(name_id, -1) FROM marker"
-    " WHERE kind IN ('push', 'pop') AND enter_ns >= ?1 ORDER BY enter_ns";
+    " WHERE kind IN ('push', 'pop') AND enter_ns >= ?1 AND coalesce(name_id, -1) NOT IN"
+    " (SELECT id FROM name WHERE text GLOB 'ProfilerStep#*') ORDER BY enter_ns";
 
 // What is called by a callback is the callback's, and what a loader calls loads; an optimizer is often given
 // all of a step as a closure.

@@ -6,8 +6,8 @@
 //   tiles     |ep.|log    |ep.|data    |ep. |
 //
 // Where only one thread makes ranges and others launch (a backward pass, a pool), its ranges are what the
-// program says that it does. A range that threads share (nvtxRangeStart) is open on none. Markers are read as
-// far as calls have been seen. One thread.
+// program says that it does. A range that threads share (nvtxRangeStart) is open on none, and a profiler's
+// mark of a step (ProfilerStep#7) is none. Markers are read as far as calls have been seen. One thread.
 #pragma once
 
 #include <deque>

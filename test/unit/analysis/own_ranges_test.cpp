@@ -77,6 +77,19 @@ TEST_CASE("a range that has not ended is open, and what is not read yet is not t
     CHECK(at(scene.ranges(30), 50) == "log open");
 }
 
+//  |10 ProfilerStep#3 ─────────── 50|     and no ranges of thread 2's beside thread 1's
+//         |20 log 40|
+TEST_CASE("a profiler's mark of a step is no range of the program", "[own_ranges]") {
+    Scene scene;
+    scene.push(10, "ProfilerStep#3").push(15, "ProfilerStep#3", 2).push(20, "log").pop(40, "log");
+    scene.pop(50, "ProfilerStep#3").pop(55, "ProfilerStep#3", 2);
+    const OwnRanges ranges = scene.ranges();
+    CHECK(at(ranges, 12) == "- 20");
+    CHECK(at(ranges, 30) == "log 40");
+    CHECK(at(ranges, 45) == "- open");
+    CHECK(at(ranges, 30, 2) == "log 40");
+}
+
 //  |10 a (of one domain) ── 30|
 //         |20 b (of another) ────── 40|
 TEST_CASE("ranges of two domains may overlap", "[own_ranges]") {
