@@ -15,7 +15,11 @@ CountedSteps stood_before_views(const Database& run) {
     run.run("PRAGMA query_only = OFF");
     for (const char* view : {"v_run_steps", "v_gpu_total", "v_gpu_idle"})
         run.run(std::string("DROP TABLE IF EXISTS temp.") + view);
-    run.run("CREATE TEMP TABLE v_run_steps AS SELECT * FROM main.v_run_steps");
+    // A row for each rank. A view that somebody made has as many as they like, and this table is in memory.
+    run.run(
+        "CREATE TEMP TABLE v_run_steps AS SELECT rank_id + 0 AS rank_id, steps + 0 AS steps,"
+        " whole_steps + 0 AS whole_steps, recorded_steps + 0 AS recorded_steps FROM main.v_run_steps"
+        " LIMIT (SELECT count(*) FROM main.rank)");
     CountedSteps counted(run.raw());
     counted.stand_before_views(run.raw());
     run.run("PRAGMA query_only = ON");
