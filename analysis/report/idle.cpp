@@ -152,6 +152,11 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
                          : ""));
 }
 
+// What lines and ranges are shares of: they are summed up over all steps that count.
+std::string idle_time(const ReportSource& source) {
+    return source.is_part_of_run() ? "idle time of the whole run" : "idle time";
+}
+
 // Null where nothing is known: the program is no Python's, or its lines were not sampled.
 void write_python(const ReportSource& source, Report& report) {
     constexpr int64_t kMostPlaces = 5;
@@ -186,7 +191,7 @@ void write_python(const ReportSource& source, Report& report) {
         report.json.set(
             "idle_python_why",
             source.text("python_refused").value_or("no lines of Python were sampled while GPUs were idle"));
-    if (!text.empty()) report.line("           by samples of Python, of idle time: " + text);
+    if (!text.empty()) report.line("           by samples of Python, of " + idle_time(source) + ": " + text);
 }
 
 // Null where the program made no ranges, or was in none.
@@ -215,7 +220,8 @@ void write_ranges(const ReportSource& source, Report& report) {
     if (ranges.empty())
         report.json.set("idle_ranges_why",
                         "no range of the program was open on the threads that GPUs waited for");
-    if (!text.empty()) report.line("           by the program's ranges, of idle time: " + text);
+    if (!text.empty())
+        report.line("           by the program's ranges, of " + idle_time(source) + ": " + text);
 }
 
 // Null where GPUs did not wait for input, or nothing tells at what the loader was.

@@ -44,7 +44,8 @@ void say_whole_run(Report& section) {
 
 void add_known(std::vector<std::string>& names, const Json& said) {
     for (const std::string& key : said.keys())
-        if (!said[key].is_null() && !key.ends_with("_why")) names.push_back(key);
+        if (!said[key].is_null() && !key.ends_with("_why") && !is_among(kOfWholeRun, key))
+            names.push_back(key);
 }
 
 // What programs are told of it.

@@ -94,6 +94,8 @@ constexpr std::string_view kSections[] = {
 constexpr std::string_view kOfSteps[] = {"steps", "flops", "phases", "gpus", "idle"};
 constexpr std::string_view kOfNoSteps[] = {"verdict", "hang_verdict", "contradictions", "run",
                                            "spans",   "trust",        "ledger"};
+// Members of those sections that are of the whole run all the same.
+constexpr std::string_view kOfWholeRun[] = {"idle_ranges", "idle_python", "input_stages"};
 
 // Which of `names` it is; one that is not among them does not compile.
 template <size_t count>

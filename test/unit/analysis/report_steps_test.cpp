@@ -128,6 +128,33 @@ TEST_CASE("what phases take on the GPU is a mean of the steps that were timed", 
     CHECK(none.json["phases"].items()[1]["device_ns_per_step"].text() == "null");
 }
 
+//  asked for  |  20 steps  |        of idle time, what ranges and lines of Python say is of all steps
+TEST_CASE("of some steps, ranges and lines of Python are said to be of the whole run", "[report]") {
+    const MadeRun made;
+    made.change(
+        "INSERT INTO idle_range SELECT gpu_id, 'counted', 'host_cpu', NULL, 'save', sum(ns), 0 FROM "
+        "v_gpu_idle"
+        " GROUP BY gpu_id;"
+        " INSERT INTO idle_python SELECT b.gpu_id, b.step, p.cause, 'train.py', 'main', 7, p.ns, 1, NULL, "
+        "NULL,"
+        " NULL FROM v_gpu_basis b JOIN gap p ON p.gpu_id = b.gpu_id AND p.step = b.step");
+    const Report all = report_of(made, "");
+    INFO(text_of(all));
+    CHECK_THAT(text_of(all), Contains("by the program's ranges, of idle time: 100 % save"));
+    CHECK_THAT(text_of(all), Contains("by samples of Python, of idle time: 100 % "));
+
+    const Database run = made.open();
+    ReportOptions some;
+    some.to_step = 40;
+    const Report part = write_report({run, nullptr, some});
+    INFO(text_of(part));
+    CHECK_THAT(text_of(part), Contains("by the program's ranges, of idle time of the whole run: 100 % save"));
+    CHECK_THAT(text_of(part), Contains("by samples of Python, of idle time of the whole run: 100 % "));
+    CHECK(!part.json["idle_ranges"].is_null());
+    const std::string members = part.json["asked_steps"]["members"].text();
+    CHECK_THAT(members, Contains("\"cost\"") && !Contains("idle_ranges") && !Contains("idle_python"));
+}
+
 // The definitions as SQL: what the report counts for itself, since SQLite would sort all steps for each.
 TEST_CASE("lengths and phases of steps are what SQL says of their rows", "[report]") {
     RunShape shape;
