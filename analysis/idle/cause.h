@@ -67,8 +67,7 @@ struct CauseRow {
 inline constexpr CauseRow kCauses[] = {
     {Cause::input_loading, "input_loading", CauseGroup::input, "loading a batch",
      "the launching thread loaded a batch, as its framework, samples or the name of its range told, or was "
-     "in "
-     "nothing of the framework directly before the step's recurring input copy"},
+     "in nothing of the framework directly before the step's recurring input copy"},
     {Cause::sync, "sync", CauseGroup::sync, "the host waited for the GPU, or came back from that",
      "the launching thread waited for a stream, an event or a context, or came back from that"},
     {Cause::sync_other_gpu, "sync_other_gpu", CauseGroup::sync, "the host waited for another GPU",
@@ -88,8 +87,7 @@ inline constexpr CauseRow kCauses[] = {
      "the launching thread was launching for this GPU, or between two such launches"},
     {Cause::optimizer, "optimizer", CauseGroup::host, "the optimizer, on the host",
      "the launching thread was in an optimizer, as its framework, samples or the name of its range told, and "
-     "in "
-     "no call"},
+     "in no call"},
     {Cause::framework, "framework", CauseGroup::host, "the framework dispatched operators",
      "the launching thread was in an operator of the framework, and in none of its calls"},
     {Cause::operator_cpu, "operator_cpu", CauseGroup::host, "operators that compute on the processor",

@@ -12,7 +12,7 @@
 namespace gpushim::analysis {
 
 // Of the whole run, whatever part of it was asked for; kept with the source. From then on its sums stand
-// before the views v_gpu_total, v_gpu_idle and v_run_steps for whoever asks them of this source.
+// before the views v_gpu_total, v_gpu_idle and v_run_steps for all who ask them of this source.
 std::shared_ptr<const CountedSteps> counted_steps(const ReportSource& source);
 
 // The steps that were asked for; kept with the source.

@@ -103,7 +103,7 @@ class CountedSteps {
     std::vector<int64_t> largest_gaps(Causes causes) const;
 
     // Tables that stand before the views v_gpu_total and v_gpu_idle for this connection, until they are taken
-    // away: for whoever asks the views by name, and not for other views.
+    // away: for all who ask the views by name, and not for other views.
     void stand_before_views(sqlite3* run) const;
     static void leave_to_views(sqlite3* run);
 
