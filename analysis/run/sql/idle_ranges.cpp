@@ -20,13 +20,12 @@ std::vector<IdleRange> idle_ranges(sqlite3* run, const Causes* causes, int64_t m
     std::vector<IdleRange> ranges;
     if (!has_ranges(run)) return ranges;
     const std::string list = sql_list_of(causes);
-    Query rows(run, "run",
-               "SELECT domain, name, 1.0 * sum(r.ns) / all_ns, 1.0 * sum(over_ns) / all_ns FROM v_idle_range r,"
-               " (SELECT nullif(sum(ns), 0) AS all_ns FROM v_gpu_idle WHERE cause IN (" +
-                   list +
-                   "))"
-                   " WHERE name IS NOT NULL AND cause IN (" +
-                   list + ") GROUP BY domain, name ORDER BY sum(ns) DESC, domain, name LIMIT ?1");
+    Query rows(
+        run, "run",
+        "SELECT domain, name, 1.0 * sum(r.ns) / all_ns, 1.0 * sum(over_ns) / all_ns FROM v_idle_range r,"
+        " (SELECT nullif(sum(ns), 0) AS all_ns FROM v_gpu_idle WHERE cause IN (" +
+            list + ")) WHERE name IS NOT NULL AND cause IN (" + list +
+            ") GROUP BY domain, name ORDER BY sum(ns) DESC, domain, name LIMIT ?1");
     rows.bind(1, most);
     while (rows.step()) {
         const std::optional<std::string> domain =
