@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "../failure.h"
 #include "../text/units.h"
 #include "counted.h"
 #include "facts.h"
@@ -27,14 +28,21 @@ int place_of(const std::string& name) {
     return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), name) - std::begin(kOrder));
 }
 
+// As SQLite adds: a damaged file may say any number.
+int64_t sum_of(int64_t a, int64_t b) {
+    int64_t sum = 0;
+    if (__builtin_add_overflow(a, b, &sum)) throw Failure("phases of steps: integer overflow", kUsage);
+    return sum;
+}
+
 struct PhaseInStep {  // one that comes twice counts with both
     int64_t ns = 0;
     std::optional<int64_t> device_ns = 0;  // none: not all of it was timed
     std::optional<double> confidence = {};
 
     void add(int64_t dur_ns, std::optional<int64_t> ran_ns, std::optional<double> sure) {
-        ns += dur_ns;
-        device_ns = device_ns && ran_ns ? std::optional(*device_ns + *ran_ns) : std::nullopt;
+        ns = sum_of(ns, dur_ns);
+        device_ns = device_ns && ran_ns ? std::optional(sum_of(*device_ns, *ran_ns)) : std::nullopt;
         if (sure) confidence = std::min(confidence.value_or(*sure), *sure);
     }
 };
@@ -65,11 +73,11 @@ struct AllPhases {
         ranks.insert(rank_id);
         for (const auto& [name, phase] : step) {
             PhaseSums& sums = by_name[name];
-            sums.ns += phase.ns;
+            sums.ns = sum_of(sums.ns, phase.ns);
             sums.confidence += phase.confidence.value_or(0);
             sums.sure += phase.confidence.has_value();
             if (!is_timed) continue;
-            sums.device_ns += *phase.device_ns;
+            sums.device_ns = sum_of(sums.device_ns, *phase.device_ns);
             ++sums.timed;
         }
     }

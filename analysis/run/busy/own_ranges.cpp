@@ -66,6 +66,7 @@ void OwnRanges::take(const Marker& marker) {
         added.teller = line.open.back().teller;
     }
     line.open.push_back(added);
+    if (line.open.size() > kMostOpen) line.open.pop_front();
     go_on(line, marker.at_ns);
 }
 

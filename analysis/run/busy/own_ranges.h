@@ -53,7 +53,7 @@ class OwnRanges {
         int64_t over_ns = INT64_MAX, told_over_ns = INT64_MAX;  // when these two ended
     };
     struct Line {
-        std::vector<Open> open;  // the innermost last
+        std::deque<Open> open;   // the innermost last
         std::deque<Tile> tiles;  // by time; the last one may go on
     };
     struct Marker {
@@ -62,6 +62,7 @@ class OwnRanges {
         Key key;
     };
     static constexpr size_t kMostTiles = 1 << 19, kMostNames = 10'000;
+    static constexpr size_t kMostOpen = 1024;  // of a program that never ends its ranges the newest
 
     void next_marker();
     void take(const Marker& marker);

@@ -77,6 +77,15 @@ TEST_CASE("a range that has not ended is open, and what is not read yet is not t
     CHECK(at(scene.ranges(30), 50) == "log open");
 }
 
+TEST_CASE("of ranges that never end the newest are open", "[own_ranges]") {
+    Scene scene;
+    for (int64_t i = 0; i < 2000; ++i) scene.push(10 + i, i == 0 ? "first" : "again");
+    scene.push(3000, "last").pop(3010, "first").pop(3020, "last");
+    CHECK(at(scene.ranges(), 3015) == "last 3020");
+    CHECK(at(scene.ranges(), 3025) == "again open");
+    CHECK(at(scene.ranges(), 10) == "first 11");
+}
+
 //  |10 ProfilerStep#3 ─────────── 50|     and no ranges of thread 2's beside thread 1's
 //         |20 log 40|
 TEST_CASE("a profiler's mark of a step is no range of the program", "[own_ranges]") {

@@ -155,6 +155,12 @@ TEST_CASE("of some steps, ranges and lines of Python are said to be of the whole
     CHECK_THAT(members, Contains("\"cost\"") && !Contains("idle_ranges") && !Contains("idle_python"));
 }
 
+TEST_CASE("phases that are too long to add up are told, not shown", "[report]") {
+    const MadeRun made({.ranks = 1});
+    CHECK_THROWS_WITH(report_of(made, "UPDATE phase SET dur_ns = 9223372036854775807"),
+                      Contains("integer overflow"));
+}
+
 // The definitions as SQL: what the report counts for itself, since SQLite would sort all steps for each.
 TEST_CASE("lengths and phases of steps are what SQL says of their rows", "[report]") {
     RunShape shape;
