@@ -1,5 +1,5 @@
-"""Importing Kineto traces beside what other tools take to read the same files, in turns: how many times as much
-processor time they take, and the memory of all. torch-tb-profiler reads, as the import does;
+"""Importing Kineto traces beside what other tools take to read the same files, in turns: how many times as
+much processor time they take, and the memory of all. torch-tb-profiler reads, as the import does;
 HolisticTraceAnalysis is asked where the time went, as `gpushim report` is."""
 import os
 import pathlib

@@ -182,7 +182,7 @@ class HowFar(cli.Case):
     def test_of_a_report_and_its_page(self):
         """Stopped again and again for longer than a line stays, so that each part of the work has one."""
         run, page = self.folder / "run.db", self.folder / "run.html"
-        big_trace.make(self.folder / "0.db", 600_000)  # of so many steps the sections take a tenth of a second
+        big_trace.make(self.folder / "0.db", 600_000)  # its sections take a tenth of a second
         self.gpushim("analyze", self.folder / "0.db", "-o", run)
         seen = ""
         for _ in range(10):
