@@ -1,6 +1,7 @@
 // The program's own ranges, as its threads went through them.
 #include "analysis/run/busy/own_ranges.h"
 
+#include "analysis/run/pass/facts.h"
 #include "made_trace.h"
 
 #include <catch2/catch.hpp>
