@@ -92,6 +92,16 @@ struct Quarter {
     }
 };
 
+Quarter quarter_of(std::vector<int64_t> lengths_ns) {
+    const auto steps = static_cast<double>(lengths_ns.size());
+    double sum_ns = 0, squares_ns = 0;
+    for (const int64_t ns : lengths_ns) {
+        sum_ns += static_cast<double>(ns);
+        squares_ns += static_cast<double>(ns) * static_cast<double>(ns);
+    }
+    return {steps, static_cast<double>(length_at(lengths_ns, 50)), sum_ns / steps, squares_ns / steps};
+}
+
 // Of lengths that are drawn at random medians, and of one long step means, differ by chance.
 bool is_trend(const Quarter& first, const Quarter& last) {
     const double medians = last.median_ns / first.median_ns, means = last.mean_ns / first.mean_ns;
@@ -100,21 +110,25 @@ bool is_trend(const Quarter& first, const Quarter& last) {
            apart_ns >= kSureErrors * std::sqrt(first.error_of_mean() + last.error_of_mean());
 }
 
+// Of each number the longest of all ranks.
 void read_quarters(const ReportSource& source, ShownSteps& steps) {
     if (steps.host_ahead || steps.count < kFewestInQuarters) return;
-    Query query = source.of_steps(
-        "WITH cut AS (SELECT max(dur_ns) AS ns, ntile(4) OVER (ORDER BY number) AS quarter"
-        "   FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2 GROUP BY number),"
-        " placed AS (SELECT ns, quarter, row_number() OVER (PARTITION BY quarter ORDER BY ns) AS place,"
-        "   count(*) OVER (PARTITION BY quarter) AS n FROM cut WHERE quarter IN (1, 4))"
-        " SELECT count(*), min(CASE WHEN place * 2 >= n THEN ns END), avg(ns), avg(1.0 * ns * ns) FROM placed"
-        " GROUP BY quarter ORDER BY quarter");
-    std::vector<Quarter> quarters;
-    while (query.step()) quarters.push_back({query.real(0), query.real(1), query.real(2), query.real(3)});
-    if (quarters.size() != 2 || quarters[0].median_ns <= 0 || quarters[0].mean_ns <= 0) return;
-    steps.first_quarter_ns = to_int64(quarters[0].median_ns);
-    steps.last_quarter_ns = to_int64(quarters[1].median_ns);
-    steps.is_trend = is_trend(quarters[0], quarters[1]);
+    std::map<int64_t, int64_t> longest_ns;
+    for (const CountedLengths::Length& one : counted_lengths(source).all) {
+        int64_t& ns = longest_ns.try_emplace(one.number, one.dur_ns).first->second;
+        ns = std::max(ns, one.dur_ns);
+    }
+    std::vector<int64_t> in_order;
+    for (const auto& [number, ns] : longest_ns) in_order.push_back(ns);
+    const auto quarter = static_cast<std::ptrdiff_t>(in_order.size() / 4);
+    if (quarter == 0) return;
+    const auto longer = quarter + (in_order.size() % 4 != 0);  // the first ones have what is left over
+    const Quarter first = quarter_of({in_order.begin(), in_order.begin() + longer});
+    const Quarter last = quarter_of({in_order.end() - quarter, in_order.end()});
+    if (first.median_ns <= 0 || first.mean_ns <= 0) return;
+    steps.first_quarter_ns = to_int64(first.median_ns);
+    steps.last_quarter_ns = to_int64(last.median_ns);
+    steps.is_trend = is_trend(first, last);
 }
 
 // Of the rank that has most of them.
