@@ -32,7 +32,7 @@ Situation::Situation(sqlite3* run, std::shared_ptr<const CountedSteps> basis, co
     }
     all_steps_ = basis_->whole_steps().value_or(0);
     // The host may be so far ahead that its steps are no measure of a GPU's.
-    const double host_ns = real("SELECT avg(dur_ns) FROM v_counted_step WHERE is_slice = 0").value_or(0);
+    const double host_ns = real("SELECT 1.0 * sum(dur_ns) / sum(steps) FROM step_sum").value_or(0);
     const double kernels_ns =
         real(
             "SELECT max(ns) FROM (SELECT sum(1.0 * timed_ns / timed * executed) AS ns FROM v_kernel_work"
@@ -40,9 +40,7 @@ Situation::Situation(sqlite3* run, std::shared_ptr<const CountedSteps> basis, co
             .value_or(0);
     // Kernels before the first step are no step's, and two that run at once take the time of one.
     const double since_ns =
-        real(
-            "SELECT max(r.last_ns - c.begin_ns) FROM rank r JOIN (SELECT rank_id, min(begin_ns) AS begin_ns"
-            " FROM v_counted_step WHERE is_slice = 0 GROUP BY rank_id) c ON c.rank_id = r.rank_id")
+        real("SELECT max(r.last_ns - s.begin_ns) FROM rank r JOIN step_sum s ON s.rank_id = r.rank_id")
             .value_or(kernels_ns);
     if (all_steps_ > 0 && host_ns > 0)
         each_step_ns_ = std::max(host_ns, std::min(kernels_ns, since_ns) / all_steps_);

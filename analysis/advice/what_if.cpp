@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
+
+#include "../parallel/in_parallel.h"
 
 namespace gpushim::analysis {
 
@@ -44,17 +47,52 @@ std::set<int64_t> gpus_like(const CountedSteps& basis, const std::string& word) 
     return gpus;
 }
 
+// work(first, end, which) of some after the other, on all processors where they are many. What comes of it is
+// the same on one: how many are some depends on nothing.
+constexpr size_t kSome = 16'384;
+template <class Work>
+void some_at_a_time(size_t count, const Work& work) {
+    in_parallel((count + kSome - 1) / kSome, std::thread::hardware_concurrency(),
+                [&](size_t which) { work(which * kSome, std::min(count, (which + 1) * kSome), which); });
+}
+size_t how_many(size_t count) { return (count + kSome - 1) / kSome; }
+
+// By number, otherwise as they come: numbers of steps are dense, and then this takes a tenth of a sort.
+std::vector<const GpuInStep*> by_number(std::vector<const GpuInStep*> rows) {
+    const auto is_before = [](const GpuInStep* a, const GpuInStep* b) { return a->number < b->number; };
+    const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), is_before);
+    if (rows.empty()) return rows;
+    const auto first = static_cast<uint64_t>((*least)->number);
+    const uint64_t range = static_cast<uint64_t>((*most)->number) - first;
+    if (range > 2 * rows.size()) {
+        std::stable_sort(rows.begin(), rows.end(), is_before);
+        return rows;
+    }
+    const auto place = [&](const GpuInStep* row) { return static_cast<uint64_t>(row->number) - first; };
+    std::vector<size_t> next(range + 2, 0);
+    for (const GpuInStep* row : rows) ++next[place(row) + 1];
+    for (size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+    std::vector<const GpuInStep*> sorted(rows.size());
+    for (const GpuInStep* row : rows) sorted[next[place(row)]++] = row;
+    return sorted;
+}
+
 // By step, each rank's busiest GPU; of those that are as busy the first.
 std::vector<const GpuInStep*> busiest_of(const CountedSteps& basis, const std::set<int64_t>& of) {
     std::vector<const GpuInStep*> gpus;
     for (const GpuInStep& row : basis.rows())
         if (of.contains(row.gpu_id)) gpus.push_back(&row);
-    const auto place = [](const GpuInStep* gpu) { return std::pair(gpu->number, gpu->rank_id); };
-    std::sort(gpus.begin(), gpus.end(), [&](const GpuInStep* a, const GpuInStep* b) {
-        return std::tuple(place(a), -worked_ns(*a), a->gpu_id, a->step) <
-               std::tuple(place(b), -worked_ns(*b), b->gpu_id, b->step);
-    });
-    const auto same = [&](const GpuInStep* a, const GpuInStep* b) { return place(a) == place(b); };
+    gpus = by_number(std::move(gpus));
+    for (auto from = gpus.begin(), end = from; from != gpus.end(); from = end) {
+        while (end != gpus.end() && (*end)->number == (*from)->number) ++end;
+        std::sort(from, end, [](const GpuInStep* a, const GpuInStep* b) {
+            return std::tuple(a->rank_id, -worked_ns(*a), a->gpu_id, a->step) <
+                   std::tuple(b->rank_id, -worked_ns(*b), b->gpu_id, b->step);
+        });
+    }
+    const auto same = [](const GpuInStep* a, const GpuInStep* b) {
+        return a->number == b->number && a->rank_id == b->rank_id;
+    };
     gpus.erase(std::unique(gpus.begin(), gpus.end(), same), gpus.end());
     return gpus;
 }
@@ -129,22 +167,30 @@ void WhatIf::take_as_steps_of(double ns) {
 }
 
 Gain WhatIf::shorter(const std::function<Gain(const GpuInStep&)>& less) const {
-    Gain sum;
-    size_t at = 0;
-    for (const size_t end : step_ends_) {
-        double now_ns = 0, best_ns = 0, worst_ns = 0;
-        for (; at < end; ++at) {
-            const GpuInStep& gpu = *gpus_[at];
-            const Gain gone = less(gpu);
-            now_ns = std::max(now_ns, gpu.own_ns());
-            best_ns = std::max(best_ns, gpu.own_ns() - gone.high_ns);
-            worst_ns = std::max(worst_ns, gpu.own_ns() - gone.low_ns);
+    std::vector<Gain> sums(how_many(step_ends_.size()));
+    some_at_a_time(step_ends_.size(), [&](size_t first, size_t end, size_t which) {
+        for (size_t step = first; step < end; ++step) {
+            const Gain gone = shorter(step, less);
+            sums[which].low_ns += gone.low_ns;
+            sums[which].high_ns += gone.high_ns;
         }
-        sum.low_ns += now_ns - worst_ns;
-        sum.high_ns += now_ns - best_ns;
-    }
+    });
+    Gain sum;
+    for (const Gain& some : sums) sum = {sum.low_ns + some.low_ns, sum.high_ns + some.high_ns};
     const double each = step_ends_.empty() ? 0 : scale_ / static_cast<double>(step_ends_.size());
     return {sum.low_ns * each, sum.high_ns * each};
+}
+
+Gain WhatIf::shorter(size_t step, const std::function<Gain(const GpuInStep&)>& less) const {
+    double now_ns = 0, best_ns = 0, worst_ns = 0;
+    for (size_t at = step == 0 ? 0 : step_ends_[step - 1]; at < step_ends_[step]; ++at) {
+        const GpuInStep& gpu = *gpus_[at];
+        const Gain gone = less(gpu);
+        now_ns = std::max(now_ns, gpu.own_ns());
+        best_ns = std::max(best_ns, gpu.own_ns() - gone.high_ns);
+        worst_ns = std::max(worst_ns, gpu.own_ns() - gone.low_ns);
+    }
+    return {now_ns - worst_ns, now_ns - best_ns};
 }
 
 Gain WhatIf::shorter(const std::map<int64_t, Gain>& by_gpu) const {
@@ -211,16 +257,28 @@ double WhatIf::usual_drained_ns(Causes causes) const {
 }
 
 std::map<int64_t, double> WhatIf::usual_by_rank_ns(Causes causes) const {
+    const std::vector<double> all_ns = of_each([&](const GpuInStep& gpu) { return gpu.idle_ns(causes); });
     std::map<int64_t, std::vector<double>> by_rank;
-    for (const GpuInStep* gpu : gpus_) by_rank[gpu->rank_id].push_back(gpu->idle_ns(causes));
+    for (size_t i = 0; i < gpus_.size(); ++i) by_rank[gpus_[i]->rank_id].push_back(all_ns[i]);
     std::map<int64_t, double> usual;
     for (auto& [rank, all] : by_rank) usual[rank] = middle_of(all);
     return usual;
 }
 
+std::vector<double> WhatIf::of_each(const std::function<double(const GpuInStep&)>& of) const {
+    std::vector<double> all(gpus_.size());
+    some_at_a_time(gpus_.size(), [&](size_t first, size_t end, size_t) {
+        for (size_t i = first; i < end; ++i) all[i] = of(*gpus_[i]);
+    });
+    return all;
+}
+
+void WhatIf::each(const std::function<void(const GpuInStep&)>& see) const {
+    for (const GpuInStep* gpu : gpus_) see(*gpu);
+}
+
 double WhatIf::usual(const std::function<double(const GpuInStep&)>& of) const {
-    std::vector<double> all;
-    for (const GpuInStep* gpu : gpus_) all.push_back(of(*gpu));
+    std::vector<double> all = of_each(of);
     return all.empty() ? 0 : middle_of(all);
 }
 
@@ -230,8 +288,9 @@ double WhatIf::idle_ns(Causes causes) const {
 }
 
 double WhatIf::mean_ns(const std::function<double(const GpuInStep&)>& of) const {
+    const std::vector<double> all = of_each(of);
     std::map<int64_t, double> by_rank;
-    for (const GpuInStep* gpu : gpus_) by_rank[gpu->rank_id] += of(*gpu);
+    for (size_t i = 0; i < gpus_.size(); ++i) by_rank[gpus_[i]->rank_id] += all[i];
     double most_ns = 0;
     for (const auto& [id, ns] : by_rank) most_ns = std::max(most_ns, ns);
     return step_ends_.empty() ? 0 : most_ns * scale_ / static_cast<double>(step_ends_.size());

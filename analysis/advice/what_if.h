@@ -9,7 +9,7 @@
 //
 // What a cause leaves behind is inherited: a launch that no longer waits for the host's work still needs the
 // latency of an empty queue, so the low end leaves one in each gap, and of what is left only what is idle for
-// sure. Read-only; one thread.
+// sure. Read-only; one thread. What it is given to ask of a GPU in a step is asked on several, but by each().
 #pragma once
 
 #include <cstdint>
@@ -66,11 +66,15 @@ class WhatIf {
     // same one in each step.
     double idle_ns(Causes causes) const;
     double mean_ns(const std::function<double(const GpuInStep&)>& of) const;  // of other times
+    // Each rank's busiest GPU in each step, one after the other, on the thread that asks.
+    void each(const std::function<void(const GpuInStep&)>& see) const;
+    std::vector<double> of_each(const std::function<double(const GpuInStep&)>& of) const;  // in that order
 
   private:
     // Idle time of one of these causes is there; else whatever is asked of them is 0, without a look at all
     // steps.
     bool has_any(Causes causes) const;
+    Gain shorter(size_t step, const std::function<Gain(const GpuInStep&)>& less) const;
     double usual(const std::function<double(const GpuInStep&)>& of) const;
 
     std::vector<const GpuInStep*> gpus_;  // of each step and rank the busiest, step by step

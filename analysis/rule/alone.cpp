@@ -49,16 +49,17 @@ void AloneInSteps::leave_out_what_is_usual(size_t steps) {
 }
 
 Hidden hidden(const Situation& run, const Factor& share, const std::function<double(const GpuInStep&)>& ns) {
-    std::map<int64_t, double> longest;  // by number of the step
+    std::vector<std::pair<double, int64_t>> longest;  // of a step; its number
     Hidden is;
+    run.what_if().each([&](const GpuInStep& gpu) {
+        if (longest.empty() || longest.back().second != gpu.number) longest.emplace_back(0, gpu.number);
+        longest.back().first = std::max(longest.back().first, ns(gpu));
+    });
     is.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const double its_ns = ns(gpu);
-        longest[gpu.number] = std::max(longest[gpu.number], its_ns);
         return Gain{share.low * its_ns, share.high * its_ns};
     });
-    std::vector<std::pair<double, int64_t>> ns_and_number;
-    for (const auto& [number, its_ns] : longest) ns_and_number.emplace_back(its_ns, number);
-    is.where = some_steps(std::move(ns_and_number));
+    is.where = some_steps(std::move(longest));
     return is;
 }
 

@@ -60,8 +60,8 @@ std::optional<Finding> look(const Situation& run) {
     found.try_it = run.advice({run.serving().is_so() ? "recompilation.serving" : "recompilation"});
     // Compiling itself is the host's work around the loads: of a step, not of whatever stretch was timed.
     Lengths lengths;
-    found.gain = run.what_if().shorter([&lengths, is_step = run.has_steps()](const GpuInStep& gpu) {
-        lengths.add(gpu);
+    run.what_if().each([&](const GpuInStep& gpu) { lengths.add(gpu); });
+    found.gain = run.what_if().shorter([is_step = run.has_steps()](const GpuInStep& gpu) {
         if (!gpu.loads_code) return Gain{};
         return Gain{gpu.idle_ns(kLoads) * gpu.sure_share(), gpu.idle_ns(is_step ? kCompiles : kLoads)};
     });

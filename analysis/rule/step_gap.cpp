@@ -54,25 +54,30 @@ Pauses pauses_of(const Situation& run) {
     const Causes host = host_of(run);
     const bool reads = run.reads_every_step();
     const double usual_drained_ns = run.what_if().usual_drained_ns(host);
-    std::map<int64_t, double> longest;  // by number of the step: of the rank that has most of it
+    std::vector<std::pair<double, int64_t>> longest;  // of the rank that has most of it; number of the step
     Pauses pauses;
-    pauses.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
-        longest.try_emplace(gpu.number);
-        if (gpu.loads_code) return without_idle(gpu, 0);
-        // What looks like loading a batch, where it is much more than is usual.
-        const double late_ns = run.more_than_input_ns(gpu);
-        const double ns = other_ns(gpu, host, reads, usual_drained_ns) + late_ns;
+    // What looks like loading a batch, where it is much more than is usual.
+    const auto late_ns = [&](const GpuInStep& gpu) {
+        return gpu.loads_code ? 0 : run.more_than_input_ns(gpu);
+    };
+    const auto pause_ns = [&](const GpuInStep& gpu) {
+        return gpu.loads_code ? 0 : other_ns(gpu, host, reads, usual_drained_ns) + late_ns(gpu);
+    };
+    pauses.gain =
+        run.what_if().shorter([&](const GpuInStep& gpu) { return without_idle(gpu, pause_ns(gpu)); });
+    const std::vector<double> pauses_ns = run.what_if().of_each(pause_ns);
+    size_t at = 0;
+    run.what_if().each([&](const GpuInStep& gpu) {
+        const double ns = pauses_ns[at++];
         pauses.all_ns += ns;
         pauses.by_rank_ns[gpu.rank_id] += ns;
-        pauses.before_batch_ns += late_ns;
-        longest[gpu.number] = std::max(longest[gpu.number], ns);
-        return without_idle(gpu, ns);
+        pauses.before_batch_ns += late_ns(gpu);
+        if (longest.empty() || longest.back().second != gpu.number) longest.emplace_back(0, gpu.number);
+        longest.back().first = std::max(longest.back().first, ns);
     });
     // Without a processor the host does nothing else: that is host_contention.
     pauses.gain = without_contention(run, host, pauses.gain);
-    std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
-    for (const auto& [number, ns] : longest) gaps.emplace_back(ns, number);
-    pauses.where = some_steps(std::move(gaps));
+    pauses.where = some_steps(std::move(longest));
     return pauses;
 }
 

@@ -17,6 +17,7 @@
 
 #include "../pass/device_order.h"
 #include "../pass/step_cuts.h"
+#include "../sql/written_steps.h"
 
 namespace gpushim::analysis {
 
@@ -29,11 +30,7 @@ constexpr uint32_t bit_of(OperationClass type) {
     return kBits[static_cast<size_t>(type)];
 }
 
-struct ActivityRow {
-    int32_t step;
-    uint32_t classes;
-    int64_t ns;
-};
+using ActivityRow = WrittenGpu::Activity;
 
 class ActivitySweep {
   public:

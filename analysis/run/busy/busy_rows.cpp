@@ -97,10 +97,12 @@ class Writer {
     }
     void write(const Gpu& gpu, GpuSweep& sweep) {
         gpu_ = &gpu;
+        written_ = {gpu.gpu_id};
         windows_.clear();
         activity(sweep.activity().finish());
         gaps(sweep.idle().rows());
         figures(sweep.figures());
+        run_.keep(std::move(written_));
         contention(sweep.idle().contention());
         python(sweep.idle().python());
         stages(sweep.idle().stages());
@@ -134,6 +136,7 @@ class Writer {
                 window.peer_wait_ns += row.ns;
         }
         table.end();
+        written_.activity = std::move(rows);
         for (const Window& window : windows_) {
             Together& together = together_.try_emplace(together_.end(), window.step)->second;
             const int64_t busy_ns = window.ns - window.idle_ns;
@@ -150,18 +153,16 @@ class Writer {
                 return std::tuple<Cause, const std::string&>(row.cause, name(row.blocked_on));
             },
             [](GapRow& row, const GapRow& other) { row += other; });
-        WrittenGaps written = {gpu_->gpu_id};
-        written.steps.reserve(rows.size());
-        written.parts.reserve(rows.size());
+        written_.gap_steps.reserve(rows.size());
+        written_.gaps.reserve(rows.size());
         for (const GapRow& row : rows) {
-            table.add({gpu_->gpu_id, int64_t{row.step}, std::string(name_of(row.cause)), name(row.blocked_on),
-                       row.ns, row.pieces, row.longest_ns, row.longest_from_ns, row.drained_ns});
-            written.steps.push_back(row.step);
-            written.parts.push_back(
+            table.add({gpu_->gpu_id, int64_t{row.step}, name_of(row.cause), name(row.blocked_on), row.ns,
+                       row.pieces, row.longest_ns, row.longest_from_ns, row.drained_ns});
+            written_.gap_steps.push_back(row.step);
+            written_.gaps.push_back(
                 {row.ns, row.drained_ns, row.longest_ns, static_cast<int32_t>(row.pieces), row.cause});
         }
         table.end();
-        run_.keep(std::move(written));
         auto row = rows.begin();
         for (const Window& window : windows_) {
             int64_t caused_ns = 0;
@@ -183,6 +184,7 @@ class Writer {
             [](StepFigures& row, const StepFigures& other) { row += other; });
         std::vector<int64_t> timed_ns;
         int64_t whole_ns = 0;  // of windows, in such steps
+        written_.steps.reserve(rows.size());
         auto found = windows_.begin();
         for (const StepFigures& row : rows) {
             while (found != windows_.end() && found->step < row.step) ++found;
@@ -194,8 +196,12 @@ class Writer {
             }
             table.add({gpu_->gpu_id, int64_t{row.step}, window.ns, row.busy_low_ns, row.busy_high_ns,
                        row.busy_likely_low_ns, row.busy_likely_high_ns, row.launches.operations,
-                       row.launches.timed, maybe(row.first_launch_ns), row.launches.api_ns,
+                       row.launches.timed, plain(row.first_launch_ns), row.launches.api_ns,
                        row.launches.between_ns, window.ns - window.peer_wait_ns});
+            written_.steps.push_back({row.step, window.ns, row.busy_low_ns, row.busy_high_ns,
+                                      row.busy_likely_low_ns, row.busy_likely_high_ns,
+                                      row.launches.operations, window.ns - window.peer_wait_ns,
+                                      row.first_launch_ns});
         }
         table.end();
         // Spans tell more only if they hold much that no whole step does.
@@ -247,6 +253,7 @@ class Writer {
     std::vector<std::string> names_;  // of what threads were blocked on
     std::vector<int64_t> counted_ns_;
     const Gpu* gpu_ = nullptr;
+    WrittenGpu written_ = {0};
     std::vector<Window> windows_;  // of that GPU, by step
     std::map<int32_t, Together> together_;
 };

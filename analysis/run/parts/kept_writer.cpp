@@ -20,7 +20,9 @@ constexpr size_t kMostStepsBefore = 64;                // … and steps, each of
 constexpr int64_t kLongestBefore_ns = 60'000'000'000;  // as a step, before the first
 constexpr int64_t kMostSamples = 20'000;               // of launches: the first so many tell lines of Python
 
-Value number(int64_t value) { return value == ExportRow::kNone ? Value(nullptr) : Value(value); }
+PlainValue number(int64_t value) {
+    return value == ExportRow::kNone ? PlainValue(nullptr) : PlainValue(value);
+}
 
 }  // namespace
 
@@ -126,7 +128,7 @@ bool KeptWriter::keep_running(const Step& kept, int64_t from_ns, int64_t until_n
     return before.seen < kMostRowsBefore && (is_any || !has_operations);
 }
 
-void KeptWriter::write(const Place& place, const ExportRow& row, Value range) {
+void KeptWriter::write(const Place& place, const ExportRow& row, PlainValue range) {
     if (row.tid != ExportRow::kNone) tids_.insert(row.tid);
     if (row.device != ExportRow::kNone && row.stream != ExportRow::kNone)
         streams_.insert({row.device, row.stream});
@@ -134,7 +136,7 @@ void KeptWriter::write(const Place& place, const ExportRow& row, Value range) {
     calls_.add({facts_.rank_id,
                 place.step,
                 place.nth,
-                std::string(export_kind_name(row.kind)),
+                export_kind_name(row.kind),
                 row.enter_ns,
                 number(row.dur_ns),
                 number(row.tid),
@@ -156,11 +158,11 @@ void KeptWriter::write(const Place& place, const ExportRow& row, Value range) {
                 number(n[5]),
                 number(n[6]),
                 place.before,
-                std::move(range),
+                range,
                 line_of(row)});
 }
 
-Value KeptWriter::text(std::string_view words) {
+PlainValue KeptWriter::text(std::string_view words) {
     if (words.empty()) return nullptr;
     const std::string cut(words.substr(0, kLongestKeptText));
     const auto found = texts_.find(cut);
@@ -169,10 +171,10 @@ Value KeptWriter::text(std::string_view words) {
     return texts_[cut] = static_cast<int64_t>(texts_.size()) + 1;
 }
 
-Value KeptWriter::line_of(const ExportRow& row) {
+PlainValue KeptWriter::line_of(const ExportRow& row) {
     if (row.kind != ExportKind::launch) return nullptr;
     const auto found = line_of_kernel_.find(std::string(row.what));
-    return found == line_of_kernel_.end() ? Value(nullptr) : text(found->second);
+    return found == line_of_kernel_.end() ? PlainValue(nullptr) : text(found->second);
 }
 
 // Few launches are sampled, so lines are told by kernel: the one that most samples of its launches saw.

@@ -44,9 +44,9 @@ class KeptWriter {
     };
     void keep_before(size_t step, Place& place, int64_t& left_out);
     bool keep_running(const Step& kept, int64_t from_ns, int64_t until_ns, Place& place, Before& before);
-    void write(const Place& place, const ExportRow& row, Value range);
-    Value text(std::string_view words);
-    Value line_of(const ExportRow& row);
+    void write(const Place& place, const ExportRow& row, PlainValue range);
+    PlainValue text(std::string_view words);
+    PlainValue line_of(const ExportRow& row);
     void read_lines();
     void write_tracks();
 

@@ -47,9 +47,8 @@ class StepPart : public PartByCall<StepPart> {
         close();
         ManyRows phases(run, "phase");
         for (const Row& row : rows_)
-            phases.add({facts_.rank_id, int64_t{row.step}, std::string(in_words(row.phase.kind)),
-                        row.phase.span.start_ns, row.phase.span.length_ns(), row.phase.confidence,
-                        maybe(row.device_ns)});
+            phases.add({facts_.rank_id, int64_t{row.step}, in_words(row.phase.kind), row.phase.span.start_ns,
+                        row.phase.span.length_ns(), row.phase.confidence, plain(row.device_ns)});
         phases.end();
     }
 

@@ -25,77 +25,73 @@ constexpr int64_t kMostUnions = 16;  // steps of which the traces are read again
 // A GPU's steps, one after the other.
 class GpuSteps {
   public:
-    GpuSteps(const RunDb& run, const TraceFacts& facts, int64_t gpu_id, int32_t shift)
-        : facts_(facts),
-          gpu_id_(gpu_id),
-          shift_(shift),
-          rows_(run.raw(), "run", kSteps),
-          activity_(run.raw(), "run", kActivity) {
-        rows_.bind(1, gpu_id);
-        activity_.bind(1, gpu_id);
-        has_activity_ = activity_.step();
-        next();
+    GpuSteps(const WrittenGpu& written, const TraceFacts& facts, int32_t shift)
+        : facts_(facts), written_(written), shift_(shift) {
+        while (has_row() && own_step() < 0) ++row_;
+        add_activity();
     }
     void next() {
-        has_row_ = rows_.step();
-        if (has_row_) add_activity();
+        ++row_;
+        add_activity();
     }
-    bool has_row() const { return has_row_; }
-    int64_t step() const { return rows_.number(0) + shift_; }  // by the first trace's numbers
+    bool has_row() const { return row_ < written_.steps.size(); }
+    int64_t step() const { return own_step() + shift_; }  // by the first trace's numbers
 
     const TraceFacts& facts() const { return facts_; }
-    int64_t gpu_id() const { return gpu_id_; }
-    const Step& span() const { return facts_.steps[static_cast<size_t>(rows_.number(0))]; }
-    bool is_there() const { return rows_.number(0) < static_cast<int64_t>(facts_.steps.size()); }
+    int64_t gpu_id() const { return written_.gpu_id; }
+    const Step& span() const { return facts_.steps[static_cast<size_t>(own_step())]; }
+    bool is_there() const { return own_step() < static_cast<int64_t>(facts_.steps.size()); }
     std::optional<int64_t> first_launch_ns() const {
-        return rows_.is_null(1) ? std::nullopt : std::optional(span().begin_ns + rows_.number(1));
+        return row().first_launch_ns ? std::optional(span().begin_ns + *row().first_launch_ns) : std::nullopt;
     }
-    int64_t own_work_ns() const { return rows_.number(2); }
+    int64_t own_work_ns() const { return row().own_work_ns; }
     int64_t compute_ns() const { return compute_ns_; }
     int64_t idle_ns() const { return idle_ns_; }
-    int64_t own_step() const { return rows_.number(0); }
-    int64_t window_ns() const { return rows_.number(3); }
+    int64_t own_step() const { return row().step; }
+    int64_t window_ns() const { return row().window_ns; }
 
   private:
-    static constexpr const char* kSteps =
-        "SELECT step, first_launch_ns, own_work_ns, window_ns FROM gpu_step"
-        " WHERE gpu_id = ?1 AND step >= 0 ORDER BY step";
-    static constexpr const char* kActivity =
-        "SELECT step, classes, ns FROM activity WHERE gpu_id = ?1 AND step >= 0 ORDER BY step";
+    const WrittenGpu::InStep& row() const { return written_.steps[row_]; }
 
-    // Both tables are in order of the step: they are read side by side.
+    // Both are in order of the step: they are gone through side by side.
     void add_activity() {
         compute_ns_ = idle_ns_ = 0;
-        for (; has_activity_ && activity_.number(0) <= own_step(); has_activity_ = activity_.step()) {
-            if (activity_.number(0) < own_step()) continue;
-            const int64_t classes = activity_.number(1), ns = activity_.number(2);
+        const auto& all = written_.activity;
+        for (; has_row() && activity_ < all.size() && all[activity_].step <= own_step(); ++activity_) {
+            const auto& [step, classes, ns] = all[activity_];
+            if (step < own_step()) continue;
             if ((classes & kComputeBits) != 0) compute_ns_ += ns;
             if (classes == 0) idle_ns_ += ns;
         }
     }
 
     const TraceFacts& facts_;
-    int64_t gpu_id_;
+    const WrittenGpu& written_;
     int32_t shift_;
-    Query rows_, activity_;
-    bool has_row_ = false, has_activity_ = false;
+    size_t row_ = 0, activity_ = 0;
     int64_t compute_ns_ = 0, idle_ns_ = 0;  // of the row's step
 };
+
+bool ran_in_a_step(const WrittenGpu& gpu) {
+    return std::any_of(gpu.steps.begin(), gpu.steps.end(),
+                       [](const auto& row) { return row.step >= 0 && row.operations > 0; });
+}
 
 using Gpus = std::vector<std::unique_ptr<GpuSteps>>;
 
 // Those that ran something in a step that is known as a whole; beside steps no slices. What one of several
 // processes did on a GPU is not what the GPU did.
 Gpus gpus_of(const CollectiveRun& all, const RunDb& run) {
-    const std::set<int64_t> active = run.numbers(
-        "SELECT DISTINCT gpu_id FROM gpu_step WHERE step >= 0 AND operations > 0"
-        " AND gpu_id NOT IN (SELECT gpu_id FROM shared_gpu)");
+    const std::set<int64_t> shared = run.numbers("SELECT gpu_id FROM shared_gpu");
+    std::map<int64_t, const WrittenGpu*> active;
+    for (const WrittenGpu& gpu : run.written().gpus)
+        if (ran_in_a_step(gpu) && !shared.contains(gpu.gpu_id)) active[gpu.gpu_id] = &gpu;
     Gpus gpus;
     for (size_t i = 0; i < all.traces.size(); ++i)
         for (const Gpu& gpu : all.traces[i]->gpus)
-            if (active.contains(gpu.gpu_id))
+            if (const auto found = active.find(gpu.gpu_id); found != active.end())
                 gpus.push_back(
-                    std::make_unique<GpuSteps>(run, *all.traces[i], gpu.gpu_id, all.step_shifts[i].steps));
+                    std::make_unique<GpuSteps>(*found->second, *all.traces[i], all.step_shifts[i].steps));
     const auto is_sliced = [](const auto& gpu) { return gpu->facts().are_slices; };
     if (!std::all_of(gpus.begin(), gpus.end(), is_sliced)) std::erase_if(gpus, is_sliced);
     return gpus;
@@ -228,10 +224,10 @@ void write_step(const Gpus& gpus, const RunClocks& clocks, const std::optional<d
     const bool are_slices = gpus.front()->facts().are_slices;
     const auto starts = are_slices ? std::nullopt : starts_of(gpus, clocks);
     across.add({gpus.front()->step(), static_cast<int64_t>(gpus.size()),
-                starts ? Value(starts->stagger.stagger_ns) : Value(nullptr),
-                starts ? Value(starts->idle_ns) : Value(nullptr),
-                starts ? Value(starts->order) : Value(nullptr), maybe(imbalance(loads)),
-                are_slices ? Value(nullptr) : maybe(step_skew(own)), maybe(index)});
+                starts ? PlainValue(starts->stagger.stagger_ns) : PlainValue(nullptr),
+                starts ? PlainValue(starts->idle_ns) : PlainValue(nullptr),
+                starts ? PlainValue(starts->order) : PlainValue(nullptr), plain(imbalance(loads)),
+                are_slices ? PlainValue(nullptr) : plain(step_skew(own)), plain(index)});
 }
 
 // What one computes in a second, over all of its slices that were timed: of one there are more than of

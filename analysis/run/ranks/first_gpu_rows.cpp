@@ -5,6 +5,7 @@
 #include <string>
 
 #include "../../skew/stagger.h"
+#include "../busy/activity_sweep.h"
 #include "../collectives/collective_run.h"
 #include "../sql/run_db.h"
 #include "rank_rows.h"
@@ -19,6 +20,14 @@ std::map<int64_t, int64_t> by_gpu(const RunDb& run, const char* sql) {
     std::map<int64_t, int64_t> sums;
     Query query(run.raw(), "run", sql);
     while (query.step()) sums[query.number(0)] = query.number(1);
+    return sums;
+}
+
+std::map<int64_t, int64_t> computing_ns(const RunDb& run) {
+    std::map<int64_t, int64_t> sums;
+    for (const WrittenGpu& gpu : run.written().gpus)
+        for (const WrittenGpu::Activity& row : gpu.activity)
+            if ((row.classes & kComputeBits) != 0) sums[gpu.gpu_id] += row.ns;
     return sums;
 }
 
@@ -48,8 +57,7 @@ std::string listed(const Names& names, const std::vector<int64_t>& ids) {
 }  // namespace
 
 void write_first_gpu(const CollectiveRun& all, RunDb& run) {
-    const auto loads =
-        by_gpu(run, "SELECT gpu_id, sum(ns) FROM activity WHERE classes & 257 > 0 GROUP BY gpu_id");
+    const auto loads = computing_ns(run);
     const auto peer_bytes =
         by_gpu(run, "SELECT gpu_id, sum(bytes) FROM copy_stat WHERE kind = 'p2p' GROUP BY gpu_id");
     Names names(run);

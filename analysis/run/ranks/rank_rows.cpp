@@ -219,20 +219,25 @@ void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, 
 
 void write_steps(const TraceFacts& facts, RunDb& run) {
     ManyRows steps(run, "step"), iterations(run, "iteration");
+    WrittenRank written = {facts.rank_id, facts.found.source == "none"};
     for (size_t i = 0; i < facts.steps.size(); ++i) {
         const Step& step = facts.steps[i];
         steps.add({facts.rank_id, static_cast<int64_t>(i), step.number, step.begin_ns, step.length_ns(),
-                   static_cast<int64_t>(step.signature), maybe(step.samples), int64_t{step.is_warm_up},
-                   int64_t{step.is_left_out}, text_of(std::string(step.why_left_out)),
+                   static_cast<int64_t>(step.signature), plain(step.samples), int64_t{step.is_warm_up},
+                   int64_t{step.is_left_out},
+                   step.why_left_out.empty() ? PlainValue(nullptr) : PlainValue(step.why_left_out),
                    int64_t{step.has_load}});
+        if (!step.is_warm_up && !step.is_left_out)
+            written.steps.push_back({step.number, step.begin_ns, step.length_ns(), static_cast<int32_t>(i)});
     }
     for (size_t i = 0; i < facts.iterations.size(); ++i) {
         const Iteration& one = facts.iterations[i];
-        iterations.add({facts.rank_id, static_cast<int64_t>(i), std::string(name_of(one.kind)),
-                        int64_t{one.of_class}, one.graphs, one.launches});
+        iterations.add({facts.rank_id, static_cast<int64_t>(i), name_of(one.kind), int64_t{one.of_class},
+                        one.graphs, one.launches});
     }
     steps.end();
     iterations.end();
+    run.keep(std::move(written));
 }
 
 }  // namespace

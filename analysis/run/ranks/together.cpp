@@ -47,6 +47,17 @@ bool have_steps(const CollectiveRun& all) {
     });
 }
 
+bool is_of(const TraceFacts& facts, int64_t gpu_id) {
+    return std::any_of(facts.gpus.begin(), facts.gpus.end(),
+                       [&](const Gpu& gpu) { return gpu.gpu_id == gpu_id; });
+}
+
+void note_timed(const WrittenGpu& gpu, std::vector<bool>& timed) {
+    for (const WrittenGpu::InStep& row : gpu.steps)
+        if (row.step >= 0 && static_cast<size_t>(row.step) < timed.size())
+            timed[static_cast<size_t>(row.step)] = true;
+}
+
 // With steps; or, of a run in which no rank has any, with slices, which only their time makes one.
 std::vector<OfRank> ranks_of(const CollectiveRun& all, const RunDb& run) {
     const bool of_slices = !have_steps(all);
@@ -56,13 +67,8 @@ std::vector<OfRank> ranks_of(const CollectiveRun& all, const RunDb& run) {
         if (facts.are_slices != of_slices || facts.steps.empty() || facts.gpus.empty()) continue;
         ranks.push_back({&facts, of_slices ? StepShift{0, false} : all.step_shifts[i],
                          std::vector<bool>(facts.steps.size())});
-        Query timed(run.raw(), "run",
-                    "SELECT DISTINCT step FROM gpu_step WHERE step >= 0 AND gpu_id IN"
-                    " (SELECT gpu_id FROM gpu WHERE rank_id = ?1)");
-        timed.bind(1, facts.rank_id);
-        while (timed.step())
-            if (static_cast<size_t>(timed.number(0)) < facts.steps.size())
-                ranks.back().timed[static_cast<size_t>(timed.number(0))] = true;
+        for (const WrittenGpu& gpu : run.written().gpus)
+            if (is_of(facts, gpu.gpu_id)) note_timed(gpu, ranks.back().timed);
     }
     return ranks;
 }

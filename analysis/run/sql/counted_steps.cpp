@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "../../parallel/in_parallel.h"
 #include "../../sqlite/database.h"
 #include "../../trace/work_bound.h"
 #include "step_basis.h"
@@ -132,15 +133,54 @@ int64_t GpuTotal::idle_ns(CauseGroup group) const {
     return sum_ns;
 }
 
-CountedSteps::CountedSteps(sqlite3* run, std::vector<WrittenGaps> written) {
-    rows_ = rows_of_basis(run, totals_);
-    read(run, std::move(written));
+namespace {
+
+// Whether these are all rows that there are.
+bool is_whole(sqlite3* run, const WrittenRun& written) {
+    size_t steps = 0, activity = 0, gaps = 0;
+    for (const WrittenGpu& gpu : written.gpus) {
+        steps += gpu.steps.size();
+        activity += gpu.activity.size();
+        gaps += gpu.gaps.size();
+    }
+    const auto are = [&](const char* query, size_t rows) {
+        Query count(run, file_of(run), query);
+        return count.step() && static_cast<size_t>(count.number(0)) == rows;
+    };
+    return are("SELECT count(*) FROM rank", written.ranks.size()) &&
+           are("SELECT count(*) FROM gpu_step", steps) && are("SELECT count(*) FROM activity", activity) &&
+           are("SELECT coalesce(max(rowid), 0) FROM gap", gaps);
+}
+
+}  // namespace
+
+CountedSteps::CountedSteps(sqlite3* run) {
+    rows_ = rows_of_basis(BasisFacts(run), totals_);
+    read(run);
+    read_run(run);
+}
+
+CountedSteps::CountedSteps(sqlite3* run, WrittenRun written, const std::function<void()>& beside) {
+    if (is_whole(run, written)) {
+        const BasisFacts facts(run, written);
+        in_parallel(2, 2, [&](size_t which) {
+            if (which == 0) return beside();
+            rows_ = rows_of_basis(facts, totals_);
+            take(std::move(written));
+        });
+    } else {
+        beside();
+        rows_ = rows_of_basis(BasisFacts(run), totals_);
+        read(run);
+    }
+    read_run(run);
 }
 
 CountedSteps::CountedSteps(sqlite3* run, StepNumbers only) {
-    rows_ = rows_of_basis(run, totals_);
+    rows_ = rows_of_basis(BasisFacts(run), totals_);
     leave_only(only);
-    read(run, {});
+    read(run);
+    read_run(run);
 }
 
 void CountedSteps::leave_only(StepNumbers only) {
@@ -151,23 +191,13 @@ void CountedSteps::leave_only(StepNumbers only) {
     std::erase_if(rows_, is_left_out);
 }
 
-void CountedSteps::read(sqlite3* run, std::vector<WrittenGaps> written) {
+// What is not asked while other things are done beside.
+void CountedSteps::read_run(sqlite3* run) {
     read_loads(run);
-    read_activity(run);
-    sum_rows();
     Query all(run, file_of(run), "SELECT max(whole_steps), max(recorded_steps) FROM v_run_steps");
-    if (all.step()) {
-        whole_steps_ = all.maybe_real(0);
-        recorded_steps_ = all.maybe(1);
-    }
-    size_t rows = 0;
-    for (const WrittenGaps& gaps : written) rows += gaps.parts.size();
-    Query last(run, file_of(run), "SELECT coalesce(max(rowid), 0) FROM gap");
-    if (last.step() && static_cast<size_t>(last.number(0)) == rows) take_gaps(std::move(written));
-    // As they were written they are in order of their rows; if others wrote them they are sorted, which takes
-    // longer.
-    else if (!read_gaps(run, false))
-        read_gaps(run, true);
+    if (!all.step()) return;
+    whole_steps_ = all.maybe_real(0);
+    recorded_steps_ = all.maybe(1);
 }
 
 void CountedSteps::read_loads(sqlite3* run) {
@@ -179,17 +209,18 @@ void CountedSteps::read_loads(sqlite3* run) {
         if (GpuInStep* row = finder.find(loads.number(0), loads.number(1))) row->loads_code = true;
 }
 
-void CountedSteps::read_activity(sqlite3* run) {
-    RowFinder finder((Rows(rows_)));
-    GpuTotal* total = nullptr;
-    Query activity(run, file_of(run), "SELECT gpu_id, step, classes, ns FROM activity");
-    while (activity.step()) {
-        GpuInStep* row = finder.find(activity.number(0), activity.number(1));
-        if (row == nullptr) continue;
-        if (total == nullptr || total->gpu_id != row->gpu_id) total = of_gpu(std::span(totals_), row->gpu_id);
-        const int64_t classes = activity.number(2), ns = activity.number(3);
+// Rows of `activity`, those of steps that are not there among them.
+class CountedSteps::ActivitySums {
+  public:
+    explicit ActivitySums(CountedSteps& of) : of_(of), finder_(Rows(of.rows_)) {}
+
+    void add(int64_t gpu_id, int64_t step, int64_t classes, int64_t ns) {
+        GpuInStep* row = finder_.find(gpu_id, step);
+        if (row == nullptr) return;
+        if (total_ == nullptr || total_->gpu_id != gpu_id) total_ = of_gpu(std::span(of_.totals_), gpu_id);
         const auto ns_if = [&](WhatRan ran) { return is_of(ran, classes) ? ns : 0; };
-        for (size_t i = 0; i < total->ran_ns.size(); ++i) total->ran_ns[i] += ns_if(static_cast<WhatRan>(i));
+        for (size_t i = 0; i < total_->ran_ns.size(); ++i)
+            total_->ran_ns[i] += ns_if(static_cast<WhatRan>(i));
         row->window_ns += ns;
         row->busy_ns += ns_if(WhatRan::busy);
         row->waiting_ns += ns_if(WhatRan::waiting_for_peer);
@@ -198,10 +229,16 @@ void CountedSteps::read_activity(sqlite3* run) {
         row->exposed_transfer_ns += ns_if(WhatRan::exposed_transfer);
         row->compute_beside_no_transfer_ns += ns_if(WhatRan::compute_beside_no);
     }
-    std::erase_if(rows_, [](const GpuInStep& none) { return none.window_ns == 0; });
-}
 
+  private:
+    CountedSteps& of_;
+    RowFinder<GpuInStep> finder_;
+    GpuTotal* total_ = nullptr;
+};
+
+// Rows without a window are of nothing; the sums of what is left.
 void CountedSteps::sum_rows() {
+    std::erase_if(rows_, [](const GpuInStep& none) { return none.window_ns == 0; });
     size_t at = 0;
     for (GpuTotal& total : totals_)
         for (; at < rows_.size() && rows_[at].gpu_id == total.gpu_id; ++at) {
@@ -271,17 +308,39 @@ class CountedSteps::GapSums {
     GpuTotal* total_ = nullptr;
 };
 
-// Each GPU's go as soon as they are summed up: all of them twice would be a fifth of what is in memory.
-void CountedSteps::take_gaps(std::vector<WrittenGaps> written) {
-    for (WrittenGaps& of_gpu : written) {
-        const WrittenGaps gaps = std::move(of_gpu);
-        GapSums sums(*this, gaps.parts.size());
-        for (size_t i = 0; i < gaps.parts.size(); ++i)
-            if (!sums.add(gaps.gpu_id, gaps.steps[i], gaps.parts[i],
-                          gaps.first_rowid + static_cast<int64_t>(i)))
-                throw std::logic_error("rows of idle time were not written in order");
-        sums.end();
+// A GPU's rows go as soon as they are summed up: all of them twice would be a fifth of what is in memory.
+void CountedSteps::take(WrittenRun written) {
+    ActivitySums sums(*this);
+    for (WrittenGpu& gpu : written.gpus) {
+        for (const WrittenGpu::Activity& row : gpu.activity)
+            sums.add(gpu.gpu_id, row.step, row.classes, row.ns);
+        gpu.activity = {};
+        gpu.steps = {};
     }
+    sum_rows();
+    for (WrittenGpu& of_gpu : written.gpus) {
+        const WrittenGpu gpu = std::move(of_gpu);
+        take_gaps(gpu);
+    }
+}
+
+void CountedSteps::take_gaps(const WrittenGpu& gpu) {
+    GapSums sums(*this, gpu.gaps.size());
+    for (size_t i = 0; i < gpu.gaps.size(); ++i)
+        if (!sums.add(gpu.gpu_id, gpu.gap_steps[i], gpu.gaps[i], gpu.first_gap + static_cast<int64_t>(i)))
+            throw std::logic_error("rows of idle time were not written in order");
+    sums.end();
+}
+
+void CountedSteps::read(sqlite3* run) {
+    ActivitySums sums(*this);
+    Query activity(run, file_of(run), "SELECT gpu_id, step, classes, ns FROM activity");
+    while (activity.step())
+        sums.add(activity.number(0), activity.number(1), activity.number(2), activity.number(3));
+    sum_rows();
+    // As they were written they are in order of their rows; if others wrote them they are sorted, which takes
+    // longer.
+    if (!read_gaps(run, false)) read_gaps(run, true);
 }
 
 // false: they are not in order of their rows.

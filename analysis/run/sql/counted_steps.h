@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "../../idle/cause.h"
-#include "written_gaps.h"
+#include "written_steps.h"
 
 struct sqlite3;
 
@@ -85,8 +86,9 @@ struct StepNumbers {  // as the program counts, both inclusive
 
 class CountedSteps {
   public:
-    // `written`: all rows of `gap`; if it has less, they are read.
-    explicit CountedSteps(sqlite3* run, std::vector<WrittenGaps> written = {});
+    explicit CountedSteps(sqlite3* run);
+    // `written`: all rows about steps; if it has less, they are read. `beside`: is done meanwhile.
+    CountedSteps(sqlite3* run, WrittenRun written, const std::function<void()>& beside);
     // Of these alone: of spans, which are no steps, none.
     CountedSteps(sqlite3* run, StepNumbers only);
     CountedSteps(CountedSteps&&) = default;
@@ -111,14 +113,16 @@ class CountedSteps {
     struct Gap {
         int64_t ns, rowid;
     };
-    void read(sqlite3* run, std::vector<WrittenGaps> written);
     void leave_only(StepNumbers only);
+    void read(sqlite3* run);
+    void take(WrittenRun written);
     void read_loads(sqlite3* run);
-    void read_activity(sqlite3* run);
+    void read_run(sqlite3* run);
     void sum_rows();
+    class ActivitySums;
     class GapSums;
     bool read_gaps(sqlite3* run, bool in_order);
-    void take_gaps(std::vector<WrittenGaps> written);
+    void take_gaps(const WrittenGpu& gpu);
     void note(Cause cause, Gap gap);
 
     std::vector<GpuInStep> rows_;

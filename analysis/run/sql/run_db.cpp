@@ -15,14 +15,15 @@ namespace gpushim::analysis {
 namespace {
 
 // The statement is done with the value when that goes.
-void bind(sqlite3_stmt* statement, int parameter, const Value& value) {
+template <class OneOf>
+void bind(sqlite3_stmt* statement, int parameter, const OneOf& value) {
     struct Binder {
         sqlite3_stmt* statement;
         int parameter;
         void operator()(std::nullptr_t) const { sqlite3_bind_null(statement, parameter); }
         void operator()(int64_t number) const { sqlite3_bind_int64(statement, parameter, number); }
         void operator()(double real) const { sqlite3_bind_double(statement, parameter, real); }
-        void operator()(const std::string& text) const {
+        void operator()(std::string_view text) const {
             sqlite3_bind_text(statement, parameter, text.data(), static_cast<int>(text.size()),
                               SQLITE_STATIC);
         }
@@ -73,21 +74,28 @@ void RunDb::add(const char* table, std::initializer_list<Value> row) {
     made_.put_row(statement);
 }
 
-void RunDb::add_some(const char* table, size_t columns, std::span<const Value> rows) {
+void RunDb::add_some(const char* table, size_t columns, std::span<const PlainValue> rows) {
     const std::lock_guard guard(lock_);
     sqlite3_stmt* statement = made_.rows_of(table, columns, rows.size() / columns);
     int parameter = 0;
-    for (const Value& value : rows) bind(statement, ++parameter, value);
+    for (const PlainValue& cell : rows) bind(statement, ++parameter, cell);
     made_.put_row(statement);
 }
 
-void RunDb::keep(WrittenGaps gaps) {
+void RunDb::keep(WrittenRank rank) {
+    const std::lock_guard guard(lock_);
+    written_.ranks.push_back(std::move(rank));
+}
+
+void RunDb::keep(WrittenGpu gpu) {
     const std::lock_guard guard(lock_);
     Query last(raw(), "run", "SELECT max(rowid) FROM gap");
     if (!last.step()) return;
-    gaps.first_rowid = last.number(0) + 1 - static_cast<int64_t>(gaps.parts.size());
-    gaps_.push_back(std::move(gaps));
+    gpu.first_gap = last.number(0) + 1 - static_cast<int64_t>(gpu.gaps.size());
+    written_.gpus.push_back(std::move(gpu));
 }
+
+void RunDb::forget_written() { written_ = {}; }
 
 void RunDb::run_files(std::string_view folder) {
     for (size_t i = 0; i < kRunSqlFiles; ++i)
@@ -103,18 +111,16 @@ void RunDb::end_ranks() {
 
 CountedSteps RunDb::derive() {
     end_ranks();
-    stand_before(kRunSteps, made_);
-    run_files("fill/");
-    CountedSteps basis(raw(), std::exchange(gaps_, {}));
+    StepLengths(raw(), written_.ranks).stand_before_view(made_);
+    CountedSteps basis(raw(), std::exchange(written_, {}), [&] {
+        stand_before(kRunSteps, made_);
+        run_files("fill/");
+    });
     basis.stand_before_views(raw());
-    StepLengths(raw()).stand_before_view(made_);
     run_files("derive/");
     for (const char* view : kReadByMetrics) stand_before(view, made_);
     run_files("metric/");
     for (const char* view : kReadByMetrics) leave_to(view, made_);
-    leave_to(kRunSteps, made_);
-    StepLengths::leave_to_view(made_);
-    CountedSteps::leave_to_views(raw());
     derived_ = true;
     return basis;
 }
@@ -128,6 +134,9 @@ std::set<int64_t> RunDb::numbers(const char* query) const {
 
 void RunDb::finish() {
     if (!derived_) derive();
+    leave_to(kRunSteps, made_);
+    StepLengths::leave_to_view(made_);
+    CountedSteps::leave_to_views(raw());
     made_.run("PRAGMA application_id = " + std::to_string(kRunApplication));
     made_.run("COMMIT");
     made_.move_to_place();

@@ -2,7 +2,9 @@
 // them and its views are the files of sql/. add() from any thread, the rest from one.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <initializer_list>
@@ -12,17 +14,23 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "../../sqlite/database.h"
 #include "../../sqlite/new_database.h"
-#include "written_gaps.h"
+#include "written_steps.h"
 
 namespace gpushim::analysis {
 
 class CountedSteps;
 
 constexpr int kRunSchema = 18;
+
+// A value of one of many rows: it owns nothing, for what is copied and freed for each takes longer than
+// SQLite does to write them.
+using PlainValue = std::variant<std::nullptr_t, int64_t, double, std::string_view>;
 
 class RunDb {
   public:
@@ -36,12 +44,17 @@ class RunDb {
     // A row of that table, all its columns in order.
     void add(const char* table, std::initializer_list<Value> row);
     // Some rows of so many columns, one behind the other.
-    void add_some(const char* table, size_t columns, std::span<const Value> rows);
-    // The newest rows of `gap`; the number of the first is put in here.
-    void keep(WrittenGaps gaps);
+    void add_some(const char* table, size_t columns, std::span<const PlainValue> rows);
+    // What rows about steps say as well, for those who go through all of them. Of a GPU, its rows of `gap`
+    // are the newest; the number of the first is put in here.
+    void keep(WrittenRank rank);
+    void keep(WrittenGpu gpu);
+    const WrittenRun& written() const { return written_; }  // when all have written
+    void forget_written();                                  // its rows are other ones now
     // What follows from what each rank has written, before what lies between ranks. Once.
     void end_ranks();
-    // What follows from the rows; then their views can be read.
+    // What follows from the rows; then their views can be read, before some of which tables with what they
+    // say stand until finish().
     CountedSteps derive();
     void finish();  // derives where that was not done, and moves it into its place
 
@@ -57,7 +70,7 @@ class RunDb {
     std::set<int64_t> ended_;  // turns, ahead of turn_
     int64_t turn_ = 0;
     bool ranks_ended_ = false, derived_ = false;
-    std::vector<WrittenGaps> gaps_;
+    WrittenRun written_;
 };
 
 // Rows of one table, of which there are many: they reach it some at a time, which is a third less work for
@@ -72,30 +85,54 @@ class ManyRows {
     ManyRows(const ManyRows&) = delete;
     ManyRows& operator=(const ManyRows&) = delete;
 
-    void add(std::initializer_list<Value> row) {
+    void add(std::initializer_list<PlainValue> row) {
+        size_t bytes = 0;
+        for (const PlainValue& cell : row)
+            if (const auto* text = std::get_if<std::string_view>(&cell)) bytes += text->size();
+        if (texts_.capacity() - texts_.size() < bytes) make_room(bytes);
         columns_ = row.size();
-        rows_.insert(rows_.end(), row);
+        for (const PlainValue& cell : row) rows_.push_back(kept(cell));
         if (rows_.size() >= kAtOnce * columns_) end();
     }
     void end() {
         if (rows_.empty()) return;
-        std::vector<Value> rows;
+        std::vector<PlainValue> rows;
         rows.swap(rows_);  // those that are refused are told of: they are not forgotten
         run_.add_some(table_, columns_, rows);
         rows.clear();
         rows_.swap(rows);  // its memory
+        texts_.clear();
     }
 
   private:
-    static constexpr size_t kAtOnce = 16;
+    static constexpr size_t kAtOnce = 16, kTextBytes = 1024;
+
+    // Texts that rows have been told do not move.
+    void make_room(size_t bytes) {
+        end();
+        texts_.reserve(std::max(kTextBytes, bytes));
+    }
+    PlainValue kept(const PlainValue& cell) {
+        const auto* text = std::get_if<std::string_view>(&cell);
+        if (text == nullptr) return cell;
+        const size_t from = texts_.size();
+        texts_ += *text;
+        return std::string_view(texts_).substr(from);
+    }
+
     RunDb& run_;
     const char* table_;
     size_t columns_ = 0;
-    std::vector<Value> rows_;  // value by value
+    std::vector<PlainValue> rows_;  // value by value
+    std::string texts_;             // of these
 };
 
 inline Value maybe(const std::optional<int64_t>& value) { return value ? Value(*value) : Value(nullptr); }
 inline Value maybe(const std::optional<double>& value) { return value ? Value(*value) : Value(nullptr); }
+template <class Number>
+PlainValue plain(const std::optional<Number>& value) {
+    return value ? PlainValue(*value) : PlainValue(nullptr);
+}
 
 bool is_run(const Database& base);
 

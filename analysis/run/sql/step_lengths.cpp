@@ -28,15 +28,20 @@ int64_t length_at(std::vector<int64_t>& lengths_ns, size_t percent) {
     return *at;
 }
 
-StepLengths::StepLengths(sqlite3* run) {
+StepLengths::StepLengths(sqlite3* run, std::span<const WrittenRank> written) {
     std::map<int64_t, std::vector<int64_t>> lengths_ns;
     std::vector<int64_t> all_ns;
-    Query steps(run, file_of(run), "SELECT rank_id, dur_ns FROM v_counted_step WHERE is_slice = 0");
-    while (steps.step()) {
-        all_ns.push_back(steps.number(1));
-        lengths_ns[steps.number(0)].push_back(steps.number(1));
+    for (const WrittenRank& rank : written)
+        for (const WrittenRank::Counted& step : rank.steps)
+            if (!rank.are_slices) lengths_ns[rank.rank_id].push_back(step.dur_ns);
+    if (written.empty()) {
+        Query steps(run, file_of(run), "SELECT rank_id, dur_ns FROM v_counted_step WHERE is_slice = 0");
+        while (steps.step()) lengths_ns[steps.number(0)].push_back(steps.number(1));
     }
-    for (auto& [rank_id, of_it_ns] : lengths_ns) of_rank_[rank_id] = length_of(of_it_ns);
+    for (auto& [rank_id, of_it_ns] : lengths_ns) {
+        all_ns.insert(all_ns.end(), of_it_ns.begin(), of_it_ns.end());
+        of_rank_[rank_id] = length_of(of_it_ns);
+    }
     if (!all_ns.empty()) of_run_ = length_of(all_ns);
 }
 

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
+
+#include "written_steps.h"
 
 struct sqlite3;
 
@@ -22,7 +25,8 @@ int64_t length_at(std::vector<int64_t>& lengths_ns, size_t percent);
 
 class StepLengths {
   public:
-    explicit StepLengths(sqlite3* run);
+    // `written`: all ranks' steps; where there are none, they are read.
+    StepLengths(sqlite3* run, std::span<const WrittenRank> written);
     // A table that stands before the view of a run that is written, until it is taken away.
     void stand_before_view(const NewDatabase& run) const;
     static void leave_to_view(const NewDatabase& run);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "analysis/process/temporary.h"
 #include "analysis/run/collectives/collectives.h"
@@ -107,6 +109,26 @@ class Rank {
     int64_t groups_ = 100;
 };
 
+// As the parts keep what they write.
+inline void keep_rows(RunDb& run) {
+    std::map<int64_t, WrittenGpu> gpus;
+    Query steps(run.raw(), "run",
+                "SELECT gpu_id, step, coalesce(window_ns, 0), coalesce(operations, 0),"
+                " coalesce(own_work_ns, 0), first_launch_ns FROM gpu_step ORDER BY gpu_id, step");
+    while (steps.step())
+        gpus.try_emplace(steps.number(0), WrittenGpu{steps.number(0)})
+            .first->second.steps.push_back({static_cast<int32_t>(steps.number(1)), steps.number(2), 0, 0, 0,
+                                            0, steps.number(3), steps.number(4), steps.maybe(5)});
+    Query activity(run.raw(), "run",
+                   "SELECT gpu_id, step, classes, ns FROM activity ORDER BY gpu_id, step, classes");
+    while (activity.step())
+        gpus.try_emplace(activity.number(0), WrittenGpu{activity.number(0)})
+            .first->second.activity.push_back({static_cast<int32_t>(activity.number(1)),
+                                               static_cast<uint32_t>(activity.number(2)),
+                                               activity.number(3)});
+    for (auto& [id, gpu] : gpus) run.keep(std::move(gpu));
+}
+
 class Ranks {
   public:
     // All of one communicator "c", on one host.
@@ -129,6 +151,7 @@ class Ranks {
     }
     void write(const ReplayLimits& limits = {}) {
         match().write(run_);
+        keep_rows(run_);
         write_between_ranks(collectives_.all(), run_, limits);
     }
 

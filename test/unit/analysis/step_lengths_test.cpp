@@ -50,11 +50,11 @@ TEST_CASE("lengths of steps are those of the view", "[step_lengths][random]") {
                 run, "SELECT scope, id, value FROM metric WHERE name = '" + metric + "' ORDER BY scope, id");
         };
         const auto in_view = [&](const std::string& column) {
-            return rows_of(run, "SELECT 'rank', r.rank_id, CAST(q." + column +
-                                    " AS REAL) FROM rank r LEFT JOIN v_step_length q ON q.rank_id = r.rank_id"
-                                    " UNION ALL SELECT 'run', 0, CAST(" +
-                                    column +
-                                    " AS REAL) FROM v_step_length WHERE rank_id IS NULL ORDER BY 1, 2");
+            return rows_of(
+                run, "SELECT 'rank', r.rank_id, CAST(q." + column +
+                         " AS REAL) FROM rank r LEFT JOIN main.v_step_length q ON q.rank_id = r.rank_id"
+                         " UNION ALL SELECT 'run', 0, CAST(" +
+                         column + " AS REAL) FROM main.v_step_length WHERE rank_id IS NULL ORDER BY 1, 2");
         };
         INFO("round " << round);
         CHECK(told("step_median_ns") == in_view("median_ns"));

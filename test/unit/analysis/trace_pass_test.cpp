@@ -299,12 +299,22 @@ namespace {
 std::vector<std::vector<int64_t>> numbers_of(const CountedSteps& steps) {
     std::vector<std::vector<int64_t>> all;
     for (const GpuInStep& row : steps.rows()) {
-        all.push_back({row.gpu_id, row.step, row.number, row.window_ns, row.busy_ns});
+        all.push_back({row.gpu_id, row.rank_id, row.step, row.number, row.window_ns, row.busy_ns,
+                       row.busy_low_ns, row.busy_high_ns, row.busy_likely_low_ns, row.busy_likely_high_ns,
+                       row.waiting_ns, row.productive_ns, row.transfer_ns, row.exposed_transfer_ns,
+                       row.compute_beside_no_transfer_ns, row.latency_ns, row.kernel_gap_ns,
+                       int64_t{row.loads_code}});
         for (const IdlePart& part : row.idle)
             all.push_back(
                 {static_cast<int64_t>(part.cause), part.ns, part.drained_ns, part.longest_ns, part.pieces});
     }
     for (const CauseRow& cause : kCauses) all.push_back(steps.largest_gaps({cause.name}));
+    for (const GpuTotal& total : steps.totals()) {
+        all.push_back({total.gpu_id, total.steps, total.busy_low_ns, total.busy_high_ns,
+                       total.busy_likely_low_ns, total.busy_likely_high_ns});
+        all.emplace_back(total.ran_ns.begin(), total.ran_ns.end());
+        for (const GpuTotal::Idle& idle : total.idle) all.push_back({idle.rows, idle.ns, idle.drained_ns});
+    }
     return all;
 }
 

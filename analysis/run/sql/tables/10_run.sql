@@ -80,6 +80,13 @@ CREATE TABLE step_work (
   coverage REAL   -- with times, of the operations in those that count and were timed whole; NULL: none was
 );
 
+-- Steps of each rank that count, all together; no row: there are none, be there slices.
+CREATE TABLE step_sum (
+  rank_id INTEGER PRIMARY KEY,
+  steps INTEGER, dur_ns INTEGER,
+  begin_ns INTEGER                     -- of the first one
+);
+
 -- Whether each trace's program trains or serves a language model.
 CREATE TABLE program (
   rank_id INTEGER PRIMARY KEY,

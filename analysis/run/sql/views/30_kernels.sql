@@ -48,8 +48,14 @@ WITH who AS (
   SELECT u.gpu_id, coalesce(s.shared_id, u.gpu_id) AS shared_id
   FROM gpu u LEFT JOIN shared_gpu s ON s.gpu_id = u.gpu_id
 ), rate AS (
-  SELECT gpu_id, sum(products) AS products, sum(flops) * 1e9 / nullif(sum(dur_ns), 0) AS flops_per_s
-  FROM v_product_step GROUP BY gpu_id
+  SELECT u.gpu_id, coalesce(d.products, 0) AS products,
+    coalesce(d.flops, 0.0) * 1e9 / nullif(s.dur_ns, 0) AS flops_per_s
+  FROM gpu u JOIN step_sum s ON s.rank_id = u.rank_id LEFT JOIN (
+    SELECT p.gpu_id, sum(p.products) AS products, sum(p.flops) AS flops
+    FROM product_step p JOIN gpu g ON g.gpu_id = p.gpu_id
+      JOIN v_counted_step c ON c.rank_id = g.rank_id AND c.step = p.step
+    WHERE c.is_slice = 0 GROUP BY p.gpu_id
+  ) d ON d.gpu_id = u.gpu_id
 ), matrix AS (
   SELECT k.gpu_id, k.launches + coalesce(k.graph_launches, 0) AS launches, coalesce(p.launches, 0) AS inside,
     coalesce(k.graph_launches, 0) > 0 AND coalesce(k.timed, 0) = 0 AS is_untimed,

@@ -92,7 +92,7 @@ WITH a_step AS (
     max(CASE WHEN r.key = 'ranks_expected' THEN CAST(r.value AS DOUBLE) END) AS ranks_expected
   FROM run r
 ), mean AS (
-  SELECT avg(s.dur_ns) AS dur_ns FROM v_counted_step s WHERE s.is_slice = 0
+  SELECT CAST(sum(s.dur_ns) AS DOUBLE) / sum(s.steps) AS dur_ns FROM step_sum s
 ), counted AS (
   SELECT CAST(sum(a.samples) AS DOUBLE) / CAST(count(*) AS DOUBLE) AS samples FROM a_step a
 ), rate AS (
@@ -175,8 +175,7 @@ SELECT e.gpu_id, CAST(e.energy_j * m.mean_ns AS DOUBLE) / nullif(e.span_ns, 0) A
   coalesce(e.why, CASE WHEN m.mean_ns IS NULL THEN 'no steps were found' END) AS why,
   CAST(e.most_j * m.mean_ns AS DOUBLE) / nullif(e.most_span_ns, 0) AS joules_per_step_high
 FROM gpu_energy e JOIN gpu u ON u.gpu_id = e.gpu_id LEFT JOIN (
-  SELECT c.rank_id, CAST(sum(c.dur_ns) AS DOUBLE) / CAST(count(*) AS DOUBLE) AS mean_ns FROM v_counted_step c
-  WHERE c.is_slice = 0 GROUP BY c.rank_id
+  SELECT s.rank_id, CAST(s.dur_ns AS DOUBLE) / s.steps AS mean_ns FROM step_sum s
 ) m ON m.rank_id = u.rank_id;
 
 -- What GPUs without joules_per_step say.
