@@ -97,7 +97,7 @@ class Writer {
     }
     void write(const Gpu& gpu, GpuSweep& sweep) {
         gpu_ = &gpu;
-        written_ = {gpu.gpu_id};
+        written_ = WrittenGpu{gpu.gpu_id};
         windows_.clear();
         activity(sweep.activity().finish());
         gaps(sweep.idle().rows());
@@ -198,10 +198,11 @@ class Writer {
                        row.busy_likely_low_ns, row.busy_likely_high_ns, row.launches.operations,
                        row.launches.timed, plain(row.first_launch_ns), row.launches.api_ns,
                        row.launches.between_ns, window.ns - window.peer_wait_ns});
+            written_.launches_in_steps |= row.step != kNoStep && row.launches.operations > 0;
             written_.steps.push_back({row.step, window.ns, row.busy_low_ns, row.busy_high_ns,
                                       row.busy_likely_low_ns, row.busy_likely_high_ns,
-                                      row.launches.operations, window.ns - window.peer_wait_ns,
-                                      row.first_launch_ns});
+                                      window.ns - window.peer_wait_ns,
+                                      row.first_launch_ns.value_or(kNotRecorded)});
         }
         table.end();
         // Spans tell more only if they hold much that no whole step does.
@@ -253,7 +254,7 @@ class Writer {
     std::vector<std::string> names_;  // of what threads were blocked on
     std::vector<int64_t> counted_ns_;
     const Gpu* gpu_ = nullptr;
-    WrittenGpu written_ = {0};
+    WrittenGpu written_ = WrittenGpu{0};
     std::vector<Window> windows_;  // of that GPU, by step
     std::map<int32_t, Together> together_;
 };

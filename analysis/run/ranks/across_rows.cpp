@@ -42,7 +42,8 @@ class GpuSteps {
     const Step& span() const { return facts_.steps[static_cast<size_t>(own_step())]; }
     bool is_there() const { return own_step() < static_cast<int64_t>(facts_.steps.size()); }
     std::optional<int64_t> first_launch_ns() const {
-        return row().first_launch_ns ? std::optional(span().begin_ns + *row().first_launch_ns) : std::nullopt;
+        const int64_t ns = row().first_launch_ns;
+        return ns == kNotRecorded ? std::nullopt : std::optional(span().begin_ns + ns);
     }
     int64_t own_work_ns() const { return row().own_work_ns; }
     int64_t compute_ns() const { return compute_ns_; }
@@ -72,11 +73,6 @@ class GpuSteps {
     int64_t compute_ns_ = 0, idle_ns_ = 0;  // of the row's step
 };
 
-bool ran_in_a_step(const WrittenGpu& gpu) {
-    return std::any_of(gpu.steps.begin(), gpu.steps.end(),
-                       [](const auto& row) { return row.step >= 0 && row.operations > 0; });
-}
-
 using Gpus = std::vector<std::unique_ptr<GpuSteps>>;
 
 // Those that ran something in a step that is known as a whole; beside steps no slices. What one of several
@@ -85,7 +81,7 @@ Gpus gpus_of(const CollectiveRun& all, const RunDb& run) {
     const std::set<int64_t> shared = run.numbers("SELECT gpu_id FROM shared_gpu");
     std::map<int64_t, const WrittenGpu*> active;
     for (const WrittenGpu& gpu : run.written().gpus)
-        if (ran_in_a_step(gpu) && !shared.contains(gpu.gpu_id)) active[gpu.gpu_id] = &gpu;
+        if (gpu.launches_in_steps && !shared.contains(gpu.gpu_id)) active[gpu.gpu_id] = &gpu;
     Gpus gpus;
     for (size_t i = 0; i < all.traces.size(); ++i)
         for (const Gpu& gpu : all.traces[i]->gpus)

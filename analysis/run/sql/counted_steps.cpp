@@ -315,7 +315,6 @@ void CountedSteps::take(WrittenRun written) {
         for (const WrittenGpu::Activity& row : gpu.activity)
             sums.add(gpu.gpu_id, row.step, row.classes, row.ns);
         gpu.activity = {};
-        gpu.steps = {};
     }
     sum_rows();
     for (WrittenGpu& of_gpu : written.gpus) {

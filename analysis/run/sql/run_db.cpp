@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -92,7 +93,10 @@ void RunDb::keep(WrittenGpu gpu) {
     Query last(raw(), "run", "SELECT max(rowid) FROM gap");
     if (!last.step()) return;
     gpu.first_gap = last.number(0) + 1 - static_cast<int64_t>(gpu.gaps.size());
-    written_.gpus.push_back(std::move(gpu));
+    const auto behind =
+        std::upper_bound(written_.gpus.begin(), written_.gpus.end(), gpu.gpu_id,
+                         [](int64_t id, const WrittenGpu& other) { return id < other.gpu_id; });
+    written_.gpus.insert(behind, std::move(gpu));
 }
 
 void RunDb::forget_written() { written_ = {}; }

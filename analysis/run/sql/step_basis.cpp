@@ -121,12 +121,13 @@ const char* BasisRows::leave_basis(const BasisOfGpu& gpu, const StepsOfRank& cou
     return !are_steps ? "spans" : counted.are_slices ? "slices" : "steps";
 }
 
-void take_written(const WrittenRun& written, BasisRows& rows) {
+// Each GPU's go when they are taken.
+void take_written(WrittenRun& written, BasisRows& rows) {
     size_t all = 0;
     for (const WrittenGpu& gpu : written.gpus) all += gpu.steps.size();
     rows.reserve(all);
-    for (const WrittenGpu& gpu : written.gpus)
-        for (const WrittenGpu::InStep& step : gpu.steps) {
+    for (WrittenGpu& gpu : written.gpus)
+        for (const WrittenGpu::InStep& step : std::exchange(gpu.steps, {})) {
             GpuInStep& row = rows.add(gpu.gpu_id, step.step);
             row.busy_low_ns = step.busy_low_ns;
             row.busy_high_ns = step.busy_high_ns;
@@ -163,7 +164,7 @@ bool StepsOfRank::begin_behind(std::optional<int64_t> timed_until_ns) const {
 
 BasisFacts::BasisFacts(sqlite3* of) : run(of), ranks(steps_that_count(of)), gpus(gpus_of(of)) {}
 
-BasisFacts::BasisFacts(sqlite3* of, const WrittenRun& all)
+BasisFacts::BasisFacts(sqlite3* of, WrittenRun& all)
     : run(of), written(&all), ranks(steps_that_count(all)), gpus(gpus_of(of)) {}
 
 std::vector<GpuInStep> rows_of_basis(const BasisFacts& facts, std::vector<GpuTotal>& totals) {

@@ -34,16 +34,16 @@ struct BasisOfGpu {
 // All that is asked of the run for that.
 struct BasisFacts {
     explicit BasisFacts(sqlite3* run);
-    BasisFacts(sqlite3* run, const WrittenRun& all);  // which must outlive it: in place of tables
+    BasisFacts(sqlite3* run, WrittenRun& all);  // which must outlive it: in place of tables
 
     sqlite3* run;
-    const WrittenRun* written = nullptr;
+    WrittenRun* written = nullptr;
     std::unordered_map<int64_t, StepsOfRank> ranks;
     std::unordered_map<int64_t, BasisOfGpu> gpus;
 };
 
 // By gpu_id and step, with their bounds and what is known of their GPU. `totals`: gets one for each GPU that
-// has some, with what they are. What is written is not asked of the run.
+// has some, with what they are. What is written is not asked of the run, and its rows of steps are gone then.
 std::vector<GpuInStep> rows_of_basis(const BasisFacts& facts, std::vector<GpuTotal>& totals);
 
 }  // namespace gpushim::analysis

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "../../idle/cause.h"
+#include "../../trace/call.h"
 
 namespace gpushim::analysis {
 
@@ -31,8 +31,7 @@ struct WrittenGpu {  // each in order of its rows; those of `gap` follow each ot
     struct InStep {  // `gpu_step`
         int32_t step;
         int64_t window_ns, busy_low_ns, busy_high_ns, busy_likely_low_ns, busy_likely_high_ns;
-        int64_t operations, own_work_ns;
-        std::optional<int64_t> first_launch_ns;
+        int64_t own_work_ns, first_launch_ns;  // kNotRecorded: nothing was launched in it
     };
     struct Activity {
         int32_t step;
@@ -40,6 +39,7 @@ struct WrittenGpu {  // each in order of its rows; those of `gap` follow each ot
         int64_t ns;
     };
     int64_t gpu_id;
+    bool launches_in_steps = false;
     std::vector<InStep> steps = {};
     std::vector<Activity> activity = {};
     std::vector<int32_t> gap_steps = {};  // of each

@@ -115,10 +115,12 @@ inline void keep_rows(RunDb& run) {
     Query steps(run.raw(), "run",
                 "SELECT gpu_id, step, coalesce(window_ns, 0), coalesce(operations, 0),"
                 " coalesce(own_work_ns, 0), first_launch_ns FROM gpu_step ORDER BY gpu_id, step");
-    while (steps.step())
-        gpus.try_emplace(steps.number(0), WrittenGpu{steps.number(0)})
-            .first->second.steps.push_back({static_cast<int32_t>(steps.number(1)), steps.number(2), 0, 0, 0,
-                                            0, steps.number(3), steps.number(4), steps.maybe(5)});
+    while (steps.step()) {
+        WrittenGpu& gpu = gpus.try_emplace(steps.number(0), WrittenGpu{steps.number(0)}).first->second;
+        gpu.launches_in_steps |= steps.number(1) >= 0 && steps.number(3) > 0;
+        gpu.steps.push_back({static_cast<int32_t>(steps.number(1)), steps.number(2), 0, 0, 0, 0,
+                             steps.number(4), steps.maybe(5).value_or(kNotRecorded)});
+    }
     Query activity(run.raw(), "run",
                    "SELECT gpu_id, step, classes, ns FROM activity ORDER BY gpu_id, step, classes");
     while (activity.step())
