@@ -40,6 +40,9 @@ class NumberRows {
                const std::vector<std::string>& columns, int64_t first_key = INT64_MIN);
     bool next(NumberRow& row) { return pages_ ? next_record(row) : next_of_query(row); }
     bool is_from_pages() const { return pages_.has_value(); }
+    // Passes over some of the rows that come next and say the same as the last one, but for their keys; how
+    // many. Where that is not to be seen without reading them: none.
+    size_t pass_alike();
 
   private:
     static constexpr uint8_t kUnasked = 255;
@@ -84,6 +87,7 @@ class NumberRows {
     size_t columns_;
     std::array<Plan, kPlans> plans_;  // by what headers are, mixed
     size_t last_plan_ = 0;
+    const Plan* plan_of_last_row_ = nullptr;  // nullptr: it had none
 };
 
 }  // namespace gpushim::analysis

@@ -168,6 +168,21 @@ const uint8_t* TablePages::read_key(const uint8_t* at, const uint8_t* end, uint6
     return behind;
 }
 
+// The one that comes next, with no key: a short one, whose key has as many bytes as the last one's. Others
+// are for read_cell.
+bool TablePages::is_plain_cell(Record& record) const {
+    const uint8_t* const end = page_ + usable_bytes_;
+    const uint32_t place = two_bytes(cell_places_ + size_t{2} * cell_);
+    if (place >= usable_bytes_) return false;
+    const uint8_t* const at = page_ + place;
+    uint64_t key = 0;
+    if (*at >= 0x80 || end - at <= static_cast<std::ptrdiff_t>(1 + sizeof key)) return false;
+    std::memcpy(&key, at + 1, sizeof key);
+    record.begin = at + 1 + key_bytes_;
+    record.end = record.begin + *at;
+    return (key & goes_on_bits_) == goes_on_ && record.end <= end;
+}
+
 void TablePages::read_cell(Record& record) {
     const uint8_t* const end = page_ + usable_bytes_;
     const uint32_t place = two_bytes(cell_places_ + size_t{2} * cell_++);

@@ -47,6 +47,15 @@ class TablePages {
         } while (record.key < first_key_);
         return true;
     }
+    // Passes over the rows that come next on the page, as long as `same` says so of what stands in one; how
+    // many. Nothing is made of their keys, so all rows have to be asked for.
+    template <class Same>
+    size_t pass_while(const Same& same) {
+        size_t passed = 0;
+        if (first_key_ != INT64_MIN) return passed;
+        for (Record record; cell_ != cells_ && is_plain_cell(record) && same(record); ++passed) ++cell_;
+        return passed;
+    }
     [[noreturn]] void damaged() const;
 
   private:
@@ -55,6 +64,7 @@ class TablePages {
     void hold(uint32_t pages);  // at once, from now on
     bool next_leaf();
     void read_cell(Record& record);
+    bool is_plain_cell(Record& record) const;
     const uint8_t* read_key(const uint8_t* at, const uint8_t* end, uint64_t& key);
     const uint8_t* load(uint32_t page);
     void visit_children(const uint8_t* page, const uint8_t* header, uint32_t cells);

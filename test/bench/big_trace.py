@@ -9,20 +9,21 @@ import sqlite3
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / os.environ.get("GPUSHIM_BUILD", "build") / "obj/shim/schema"
-PER_STEP = 100          # launches; 90 on the compute stream, 10 on the collectives'
-STEP_NS = 2_000_000
-STEP_OPERATIONS = PER_STEP + 1
+PER_STEP = 100  # launches; nine of ten on the compute stream, the others on the collectives'
+LAUNCH_NS = 20_000  # of a step for each
 
 
-def make(path, launches, rank=0, ranks=1):
+def make(path, launches, rank=0, ranks=1, per_step=PER_STEP):
     """A trace of so many launches (in whole steps)."""
     path.unlink(missing_ok=True)
     base = sqlite3.connect(path, isolation_level=None)
     base.executescript("PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
     for name in ("tables.sql", "views.sql", "totals.sql"):
         base.executescript((SCHEMA / name).read_text(encoding="utf-8"))
-    steps = max(2, launches // PER_STEP)
-    end_ns = 1_000_000_000 + steps * STEP_NS
+    steps = max(2, launches // per_step)
+    step_ns = per_step * LAUNCH_NS
+    step_operations = per_step + 1
+    end_ns = 1_000_000_000 + steps * step_ns
     base.executescript(f"""
         BEGIN;
         INSERT INTO meta VALUES ('uuid', 'made-{rank}-{launches}'), ('host', 'made'), ('clock', 'test'),
@@ -48,30 +49,30 @@ def make(path, launches, rank=0, ranks=1):
         INSERT INTO level_error VALUES (1, 'events', 1, 0, 0, 0, 0, 0, 0);
         INSERT INTO clock VALUES (1000000000, 0, 1700000000000000000),
           ({end_ns}, 0, 1700000000000000000 + {end_ns} - 1000000000);
-        INSERT INTO "window" VALUES (1000000000, 0, {steps * STEP_NS}, NULL, {steps * STEP_NS},
-          {steps * STEP_OPERATIONS}, {steps * STEP_OPERATIONS}, 0, 0);
+        INSERT INTO "window" VALUES (1000000000, 0, {steps * step_ns}, NULL, {steps * step_ns},
+          {steps * step_operations}, {steps * step_operations}, 0, 0);
         WITH RECURSIVE n(s) AS (SELECT 0 UNION ALL SELECT s + 1 FROM n WHERE s < {steps - 1})
-          INSERT INTO copy SELECT 1000000000 + s * {STEP_NS}, 3000, 1, 3, 2, 4000000, 1, 34, NULL, 0 FROM n;
+          INSERT INTO copy SELECT 1000000000 + s * {step_ns}, 3000, 1, 3, 2, 4000000, 1, 34, NULL, 0 FROM n;
         INSERT INTO copy_device SELECT enter_ns, 8000, 160000, 1 FROM copy;
-        INSERT INTO sync SELECT enter_ns + {STEP_NS} - 60000, 40000, 1, 3, 2, 1, 1, NULL, 0 FROM copy;
-        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {steps * PER_STEP - 1})
-          INSERT INTO launch SELECT 1000010000 + (i / {PER_STEP}) * {STEP_NS} + (i % {PER_STEP}) * 10000,
+        INSERT INTO sync SELECT enter_ns + {step_ns} - 60000, 40000, 1, 3, 2, 1, 1, NULL, 0 FROM copy;
+        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {steps * per_step - 1})
+          INSERT INTO launch SELECT 1000010000 + (i / {per_step}) * {step_ns} + (i % {per_step}) * 10000,
             4000, 1, CASE WHEN i % 10 = 9 THEN 2 ELSE 1 END,
-            CASE WHEN i % {PER_STEP} = {PER_STEP - 1} THEN 29 ELSE 10 + (i % {PER_STEP}) % 18 END, NULL, 0
+            CASE WHEN i % {per_step} = {per_step - 1} THEN 29 ELSE 10 + (i % {per_step}) % 18 END, NULL, 0
           FROM n;
         INSERT INTO launch_device SELECT enter_ns,
-          CASE WHEN stream_id = 2 THEN 400000 ELSE 180000 + (enter_ns % {STEP_NS}) / 10 END,
+          CASE WHEN stream_id = 2 THEN 400000 ELSE 180000 + (enter_ns % {step_ns}) / 10 END,
           CASE WHEN stream_id = 2 THEN 60000 ELSE 9000 END, 1 FROM launch;
-        INSERT INTO ring_commit VALUES (1, {steps * (2 + PER_STEP)}, NULL, 0, 0, {end_ns});
+        INSERT INTO ring_commit VALUES (1, {steps * (2 + per_step)}, NULL, 0, 0, {end_ns});
         COMMIT;""")
     base.close()
-    return steps * (2 + PER_STEP)
+    return steps * (2 + per_step)
 
 
-def made_ranks(paths, launches):
+def made_ranks(paths, launches, per_step=PER_STEP):
     """A trace of so many launches for each rank of one run. All that is in them but who they are is the same,
     so it is copied, which is quicker."""
-    operations = make(paths[0], launches, 0, len(paths))
+    operations = make(paths[0], launches, 0, len(paths), per_step)
     for rank, path in enumerate(paths[1:], 1):
         shutil.copyfile(paths[0], path)
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as base:
