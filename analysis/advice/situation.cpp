@@ -40,7 +40,9 @@ Situation::Situation(sqlite3* run, std::shared_ptr<const CountedSteps> basis, co
             .value_or(0);
     // Kernels before the first step are no step's, and two that run at once take the time of one.
     const double since_ns =
-        real("SELECT max(r.last_ns - s.begin_ns) FROM rank r JOIN step_sum s ON s.rank_id = r.rank_id")
+        real(
+            "SELECT max(r.last_ns - (SELECT c.begin_ns FROM v_counted_step c WHERE c.rank_id = r.rank_id"
+            " AND c.is_slice = 0 ORDER BY c.step LIMIT 1)) FROM rank r")
             .value_or(kernels_ns);
     if (all_steps_ > 0 && host_ns > 0)
         each_step_ns_ = std::max(host_ns, std::min(kernels_ns, since_ns) / all_steps_);

@@ -12,6 +12,7 @@ INTERVAL_COLUMNS = ("name", "scope", "id", "low", "high", "likely_low", "likely_
 # Views that metrics read and that are of all ranks together: they are asked again of a summary's tables.
 VIEWS = ("v_step_place", "v_step_length", "v_token_place", "v_busiest_stream", "v_most_lost", "v_model_rate",
          "v_product_rate", "v_gpu_energy", "v_unknown_energy")
+KEPT = {"step_sum": "v_step_sum"}  # a table of a run that says what a view says: here it is that view
 NO_UNKNOWN = "(SELECT NULL AS gpu_id, NULL AS why)"
 
 
@@ -61,11 +62,11 @@ def all_metrics(analysis=ANALYSIS):
 
 
 def view_texts(analysis=ANALYSIS):
-    """What stands behind CREATE VIEW name AS, for each of VIEWS."""
+    """What stands behind CREATE VIEW name AS, for each of KEPT and VIEWS."""
     text = "\n".join(path.read_text(encoding="utf-8")
                      for path in sorted((analysis / "run/sql/views").glob("*.sql")))
     found = dict(re.findall(r"^CREATE VIEW (\w+) AS\n(.*?);$", text, re.M | re.S))
-    return {name: found[name] for name in VIEWS}
+    return {**{name: found[view] for name, view in KEPT.items()}, **{name: found[name] for name in VIEWS}}
 
 
 def named(select, columns):

@@ -52,10 +52,7 @@ class RunRows {
             for (size_t i = 0; i < kRunSqlFiles; ++i)
                 if (std::string_view(kRunSql[i].name).starts_with(folder)) base_.run(kRunSql[i].text);
         // What a run has when it is derived, of whatever rows come.
-        base_.run(
-            "DROP TABLE step_sum; CREATE VIEW step_sum AS SELECT rank_id, count(*) AS steps,"
-            " sum(dur_ns) AS dur_ns, min(begin_ns) AS begin_ns FROM v_counted_step WHERE is_slice = 0"
-            " GROUP BY rank_id");
+        base_.run("DROP TABLE step_sum; CREATE VIEW step_sum AS SELECT * FROM v_step_sum");
     }
 
     RunRows& add(const char* table, Cells cells) {

@@ -7,5 +7,4 @@ SELECT u.gpu_id, s.whole_steps / nullif(s.recorded_steps, 0),
      AND u.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps)) AS coverage
 FROM gpu u LEFT JOIN v_run_steps s ON s.rank_id = u.rank_id;
 
-INSERT INTO step_sum
-SELECT rank_id, count(*), sum(dur_ns), min(begin_ns) FROM v_counted_step WHERE is_slice = 0 GROUP BY rank_id;
+INSERT INTO step_sum SELECT rank_id, steps, dur_ns FROM v_step_sum;

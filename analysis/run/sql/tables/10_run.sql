@@ -80,11 +80,10 @@ CREATE TABLE step_work (
   coverage REAL   -- with times, of the operations in those that count and were timed whole; NULL: none was
 );
 
--- Steps of each rank that count, all together; no row: there are none, be there slices.
+-- What v_step_sum says, kept: other views ask for it.
 CREATE TABLE step_sum (
   rank_id INTEGER PRIMARY KEY,
-  steps INTEGER, dur_ns INTEGER,
-  begin_ns INTEGER                     -- of the first one
+  steps INTEGER, dur_ns INTEGER
 );
 
 -- Whether each trace's program trains or serves a language model.

@@ -9,6 +9,11 @@ SELECT c.rank_id, c.step, c.dur_ns,
   count(*) OVER () AS run_steps
 FROM v_counted_step c WHERE c.is_slice = 0;
 
+-- Steps that count, all together; of a rank that has none, be there slices, no row.
+CREATE VIEW v_step_sum AS
+SELECT c.rank_id, count(*) AS steps, sum(c.dur_ns) AS dur_ns
+FROM v_counted_step c WHERE c.is_slice = 0 GROUP BY c.rank_id;
+
 -- How long the step in the middle is, and one that 95 of 100 do not exceed: of each rank, and of the run
 -- (rank_id NULL).
 CREATE VIEW v_step_length AS
