@@ -10,7 +10,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kEnough = 20'000;  // of each kind, for each GPU
+constexpr size_t kEnough = 5'000;  // of each kind, for each GPU: the middle of more would hardly be another
 constexpr int64_t kMostSurveyed = 2'000'000;
 constexpr int64_t kUsualLatencyNs = 8'000, kUsualSpreadNs = 12'000;  // where nothing tells
 constexpr int64_t kWidestKernelGapNs = 20'000, kLeastKernelGapNs = 1'000;
@@ -49,6 +49,14 @@ class LatencySurvey {
                 if (clock.event_ns) event_ns_[i] = *clock.event_ns;
                 facts.clock_error_ns = std::max(facts.clock_error_ns, clock.error_ns);
             }
+    }
+
+    // Gaps are told by stamps that were queued; of none there are none.
+    bool has_enough(bool are_gaps_told) const {
+        return std::all_of(seen_.begin(), seen_.end(), [&](const Seen& seen) {
+            return seen.latencies_ns.size() == kEnough && seen.calls_ns.size() == kEnough &&
+                   (!are_gaps_told || seen.gaps.size() == kEnough);
+        });
     }
 
     void take(const Call& call) {
@@ -145,7 +153,10 @@ void survey_latencies(TraceFacts& facts) {
     LatencySurvey survey(facts, timeline.clocks());
     ReadAhead<Call> ahead([&](Call& call) { return timeline.next(call); }, facts.reads_ahead);
     ProgressCount read;
-    for (int64_t calls = 0; calls < kMostSurveyed; ++calls, ++read) {
+    bool are_gaps_told = false;
+    timeline.words().errors.each(
+        [&](int64_t, const TraceWords::Error& error) { are_gaps_told |= error.queued; });
+    for (int64_t calls = 0; calls < kMostSurveyed && !survey.has_enough(are_gaps_told); ++calls, ++read) {
         const Call* call = ahead.next();
         if (call == nullptr) break;
         survey.take(*call);

@@ -123,6 +123,20 @@ TEST_CASE("a latency is known though something before it has no device times", "
     CHECK(latency_ns(false) == 8 * kUs);  // the usual one: stream 2 may run for ever
 }
 
+// A survey ends when it has enough of each kind; a GPU that tells too few of one is asked for all.
+TEST_CASE("latencies are those of enough launches, not of all", "[facts]") {
+    const auto latency_ns = [](int64_t quick) {
+        Made made;
+        for (int64_t i = 1; i <= 12'000; ++i) {
+            const int64_t enter_ns = i * 100 * kUs, start_ns = enter_ns + (i <= quick ? 2 : 9) * kUs;
+            made.timed(enter_ns, enter_ns + kUs, start_ns, start_ns + 50 * kUs, 3);
+        }
+        return facts_of(made).gpus[0].idle.latency_ns;
+    };
+    CHECK(latency_ns(5'000) == 2 * kUs);
+    CHECK(latency_ns(2'000) == 9 * kUs);
+}
+
 TEST_CASE("a run without steps is cut into slices", "[facts]") {
     Made made;
     for (int64_t i = 0; i < 3; ++i) made.launch(i * 1000 * kUs, i * 1000 * kUs + 1000);
