@@ -47,15 +47,15 @@ std::set<int64_t> gpus_like(const CountedSteps& basis, const std::string& word) 
     return gpus;
 }
 
-// work(first, end, which) of some after the other, on all processors where they are many. What comes of it is
-// the same on one: how many are some depends on nothing.
+// work(first, end, which) of some steps after the other, on all processors where they are many. What is
+// summed up by `which` is the same on one of them.
 constexpr size_t kSome = 16'384;
+size_t how_many(size_t count) { return (count + kSome - 1) / kSome; }
 template <class Work>
 void some_at_a_time(size_t count, const Work& work) {
-    in_parallel((count + kSome - 1) / kSome, std::thread::hardware_concurrency(),
+    in_parallel(how_many(count), std::thread::hardware_concurrency(),
                 [&](size_t which) { work(which * kSome, std::min(count, (which + 1) * kSome), which); });
 }
-size_t how_many(size_t count) { return (count + kSome - 1) / kSome; }
 
 // By number, otherwise as they come: numbers of steps are dense, and then this takes a tenth of a sort.
 std::vector<const GpuInStep*> by_number(std::vector<const GpuInStep*> rows) {
