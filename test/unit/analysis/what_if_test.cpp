@@ -1,4 +1,5 @@
 // A step without something: the gap list, played again.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -179,6 +180,64 @@ TEST_CASE("a run of which nothing was timed has no gains", "[what_if]") {
     CHECK(what_if.steps() == 0);
     CHECK(what_if.step_ns() == 0);
     CHECK(what_if.without({"sync"}).high_ns == 0);
+}
+
+namespace {
+
+// Two ranks of 20,000 steps, of which the program numbers one in so many: as many as are summed up on several
+// processors.
+constexpr int64_t kMany = 20'000;
+int64_t idle_in(int64_t rank, int64_t step) { return 1000 + (step * 7919 + rank * 31) % 977; }
+
+RunRows of_many_steps(int64_t apart) {
+    RunRows run;
+    run.rank(0).rank(1);
+    const std::string steps = "WITH RECURSIVE n(s) AS (SELECT 0 UNION ALL SELECT s + 1 FROM n WHERE s < " +
+                              std::to_string(kMany - 1) + ") INSERT INTO ";
+    for (const int64_t rank : {0, 1}) {
+        const std::string id = std::to_string(rank);
+        const std::string idle = "1000 + (s * 7919 + " + std::to_string(rank * 31) + ") % 977";
+        run.change(
+            steps + "step (rank_id, step, number, begin_ns, dur_ns, warm_up, left_out) SELECT " + id +
+            ", s, s * " + std::to_string(apart) + ", s * 9000, 9000, 0, 0 FROM n;" + steps +
+            "gpu_step (gpu_id, step, window_ns, operations) SELECT " + id + ", s, 9000, 1 FROM n;" + steps +
+            "activity SELECT " + id + ", s, 1, 5000 FROM n;" + steps + "activity SELECT " + id + ", s, 0, " +
+            idle + " FROM n;" + steps +
+            "gap (gpu_id, step, cause, blocked_on, ns, pieces, longest_ns, drained_by_sync_ns) SELECT " + id +
+            ", s, 'sync', '', " + idle + ", 1, 1, 0 FROM n;");
+    }
+    return run;
+}
+
+}  // namespace
+
+TEST_CASE("steps that are summed up on several processors are as on one", "[what_if]") {
+    const int64_t apart = GENERATE(1, 1'000'000);
+    const RunRows run = of_many_steps(apart);
+    const CountedSteps basis(run.raw());
+    const WhatIf what_if(basis);
+    REQUIRE(what_if.steps() == kMany);
+    double sums[2] = {}, gone = 0;
+    std::vector<double> all;
+    for (int64_t step = 0; step < kMany; ++step) {
+        for (const int64_t rank : {0, 1}) {
+            sums[rank] += static_cast<double>(idle_in(rank, step));
+            all.push_back(static_cast<double>(idle_in(rank, step)));
+        }
+        gone += static_cast<double>(std::max(idle_in(0, step), idle_in(1, step)));
+    }
+    std::vector<int64_t> numbers;
+    what_if.each([&](const GpuInStep& gpu) { numbers.push_back(gpu.number * 2 + gpu.rank_id); });
+    REQUIRE(numbers.size() == 2 * kMany);
+    CHECK(std::is_sorted(numbers.begin(), numbers.end()));
+    CHECK(numbers.back() == (kMany - 1) * apart * 2 + 1);
+    CHECK(what_if.of_each([](const GpuInStep& gpu) { return gpu.idle_ns({"sync"}); }) == all);
+    CHECK(what_if.idle_ns({"sync"}) == Approx(std::max(sums[0], sums[1]) / kMany));
+    // The rank that takes longer in a step becomes as short as both without.
+    CHECK(what_if.shorter([](const GpuInStep& gpu) { return without_idle(gpu, gpu.idle_ns({"sync"})); })
+              .high_ns == Approx(gone / kMany));
+    std::sort(all.begin(), all.end());
+    CHECK(what_if.usual_ns({"sync"}) == all[all.size() / 2]);
 }
 
 TEST_CASE("taking something out never makes a step longer, and more of it never makes it less short",
