@@ -299,8 +299,7 @@ NewestWindows read_newest_windows(const std::vector<fs::path>& traces, const std
         int64_t comm_ns = 0, unknown_ns = 0;
         parts.push_back(make_busy_part(facts));
         parts.push_back(std::make_unique<CollectiveTime>(slice->window->span, comm_ns, unknown_ns));
-        const auto wait_of = [&](int64_t enter_ns) { return collectives.wait_of(facts.rank_id, enter_ns); };
-        pass_over(facts, wait_of, run, std::move(parts));
+        pass_over(facts, collectives.waits_of(facts.rank_id), run, std::move(parts));
         run.end_turn(facts.rank_id);
         take_steps(facts, *slice->window);
         const bool is_known = slice->is_common && is_wait_known(slice->trace, seats) &&

@@ -220,10 +220,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
         const TurnEnd end{run, all[i].rank_id};
         const ProgressPart part(kPass * calls[i], kPass);
         blaming(all[i].trace->path.string(), [&] {
-            const auto wait_of = [&](int64_t enter_ns) {
-                return collectives.wait_of(all[i].rank_id, enter_ns);
-            };
-            busy[i] = pass_over(all[i], wait_of, run);
+            busy[i] = pass_over(all[i], collectives.waits_of(all[i].rank_id), run);
             write_rank(all[i], busy[i], run);
         });
     });

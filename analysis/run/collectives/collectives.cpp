@@ -11,10 +11,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-struct LaunchWait {
-    int64_t enter_ns, wait_ns;
-};
-
 void keep_longest(std::vector<LaunchWait>& waits) {
     std::sort(waits.begin(), waits.end(), [](const LaunchWait& a, const LaunchWait& b) {
         return std::pair(a.enter_ns, -a.wait_ns) < std::pair(b.enter_ns, -b.wait_ns);
@@ -82,13 +78,9 @@ void Collectives::Impl::take_waits(const RunCommunicator& comm) {
 
 const CollectiveRun& Collectives::all() const { return impl_->all; }
 
-int64_t Collectives::wait_of(int64_t rank_id, int64_t launch_enter_ns) const {
+LaunchWaits Collectives::waits_of(int64_t rank_id) const {
     const auto rank = impl_->waits.find(rank_id);
-    if (rank == impl_->waits.end()) return kNotRecorded;
-    const auto found =
-        std::lower_bound(rank->second.begin(), rank->second.end(), launch_enter_ns,
-                         [](const LaunchWait& wait, int64_t enter_ns) { return wait.enter_ns < enter_ns; });
-    return found == rank->second.end() || found->enter_ns != launch_enter_ns ? kNotRecorded : found->wait_ns;
+    return rank == impl_->waits.end() ? LaunchWaits() : LaunchWaits(rank->second);
 }
 
 void Collectives::write(RunDb& run) {

@@ -1,5 +1,5 @@
 // The collectives of all ranks of a run: read from each trace, matched, and then asked by the parts how long
-// a kernel of one waited for other ranks. In this order: read (one trace at a time), match, wait_of (any
+// a kernel of one waited for other ranks. In this order: read (one trace at a time), match, waits_of (any
 // thread), write.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <span>
 
 #include "../pass/facts.h"
+#include "../pass/trace_pass.h"
 
 namespace gpushim::analysis {
 
@@ -21,9 +22,8 @@ class Collectives {
 
     void read(const TraceFacts& facts);  // they must outlive this object
     void match();
-    // Of the kernel whose launch was entered then: how long it waited, from its start on. kNotRecorded: it is
-    // no collective's, or not known.
-    int64_t wait_of(int64_t rank_id, int64_t launch_enter_ns) const;
+    // Of the rank's kernels of collectives those of which it is known.
+    LaunchWaits waits_of(int64_t rank_id) const;
     const CollectiveRun& all() const;  // when they are matched
     void write(RunDb& run);            // when all traces' parts have written their rows, which it reads
 

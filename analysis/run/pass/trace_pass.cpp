@@ -1,5 +1,6 @@
 #include "trace_pass.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -14,8 +15,8 @@ namespace {
 
 class TracePass : public CallWatch {
   public:
-    TracePass(const TraceFacts& facts, const WaitOf& wait_of, Parts& parts)
-        : facts_(facts), wait_of_(wait_of), index_(facts), parts_(parts) {
+    TracePass(const TraceFacts& facts, LaunchWaits waits, Parts& parts)
+        : facts_(facts), waits_(waits), index_(facts), parts_(parts) {
         for (const Kernel& kernel : facts.kernels)
             is_comm_.push_back(kernel.facts.comm_operation != CommOperation::none);
         is_comm_.push_back(false);  // the one that is not known
@@ -35,7 +36,7 @@ class TracePass : public CallWatch {
         if (is_told && step_ < steps && facts_.called_in(step_).start_ns <= call.enter_ns)
             call.step = static_cast<int32_t>(step_);
         if (call.kind == CallKind::operation && call.type != OperationClass::h2d)
-            call.wait_ns = wait_of_(call.enter_ns);
+            call.wait_ns = wait_of(call.enter_ns);
         if (call.kind == CallKind::operation && call.type == OperationClass::compute &&
             is_comm_[index_.of(call)])
             call.type = OperationClass::comm;
@@ -51,8 +52,20 @@ class TracePass : public CallWatch {
     }
 
   private:
+    // Calls come in order, so the next wait is near the last one.
+    int64_t wait_of(int64_t enter_ns) {
+        const auto is_before = [&](const LaunchWait& wait) { return wait.enter_ns < enter_ns; };
+        if (next_wait_ > 0 && !is_before(waits_[next_wait_ - 1]))
+            next_wait_ = static_cast<size_t>(std::partition_point(waits_.begin(), waits_.end(), is_before) -
+                                             waits_.begin());
+        while (next_wait_ < waits_.size() && is_before(waits_[next_wait_])) ++next_wait_;
+        const bool is_it = next_wait_ < waits_.size() && waits_[next_wait_].enter_ns == enter_ns;
+        return is_it ? waits_[next_wait_].wait_ns : kNotRecorded;
+    }
+
     const TraceFacts& facts_;
-    const WaitOf& wait_of_;
+    const LaunchWaits waits_;
+    size_t next_wait_ = 0;
     const KernelIndex index_;
     std::vector<bool> is_comm_;  // by kernel
     std::vector<int64_t> cuts_;
@@ -64,10 +77,10 @@ class TracePass : public CallWatch {
 
 }  // namespace
 
-std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const WaitOf& wait_of, RunDb& run,
+std::vector<DeviceBusy> pass_over(const TraceFacts& facts, LaunchWaits waits, RunDb& run,
                                   std::vector<std::unique_ptr<Part>> parts) {
     Parts all(facts, std::move(parts));
-    TracePass pass(facts, wait_of, all);
+    TracePass pass(facts, waits, all);
     std::vector<DeviceBusy> busy = busy_of(*facts.trace, &pass);
     pass.finish();
     run.wait_for_turn(facts.rank_id);
@@ -75,8 +88,8 @@ std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const WaitOf& wait_of
     return busy;
 }
 
-std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const WaitOf& wait_of, RunDb& run) {
-    return pass_over(facts, wait_of, run, make_parts(facts));
+std::vector<DeviceBusy> pass_over(const TraceFacts& facts, LaunchWaits waits, RunDb& run) {
+    return pass_over(facts, waits, run, make_parts(facts));
 }
 
 }  // namespace gpushim::analysis

@@ -65,7 +65,7 @@ TEST_CASE("a kernel waits as long as the message that waits longest", "[run_coll
         },
         same);
     const Collectives& all = ranks.match();
-    for (int rank = 0; rank < 4; ++rank) CHECK(all.wait_of(rank, 90) == (rank % 2 == 0 ? 900 : 0));
+    for (int rank = 0; rank < 4; ++rank) CHECK(wait_of(all, rank, 90) == (rank % 2 == 0 ? 900 : 0));
 }
 
 TEST_CASE("messages of each rank with all are one all-to-all", "[run_collectives][exchanges]") {

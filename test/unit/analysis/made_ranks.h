@@ -109,6 +109,13 @@ class Rank {
     int64_t groups_ = 100;
 };
 
+// How long the kernel whose launch was entered then waited; kNotRecorded: not known.
+inline int64_t wait_of(const Collectives& all, int64_t rank_id, int64_t enter_ns) {
+    for (const LaunchWait& wait : all.waits_of(rank_id))
+        if (wait.enter_ns == enter_ns) return wait.wait_ns;
+    return kNotRecorded;
+}
+
 // As the parts keep what they write.
 inline void keep_rows(RunDb& run) {
     std::map<int64_t, WrittenGpu> gpus;

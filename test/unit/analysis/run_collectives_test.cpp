@@ -54,11 +54,11 @@ TEST_CASE("a launch is asked for by rank and enter", "[run_collectives]") {
     ranks[0].nccl(50, 100, 160);
     ranks[1].nccl(90, 140, 160);
     const Collectives& all = ranks.match();
-    CHECK(all.wait_of(0, 51) == 40);
-    CHECK(all.wait_of(1, 91) == 0);
-    CHECK(all.wait_of(0, 50) == kNotRecorded);
-    CHECK(all.wait_of(0, 91) == kNotRecorded);
-    CHECK(all.wait_of(2, 51) == kNotRecorded);
+    CHECK(wait_of(all, 0, 51) == 40);
+    CHECK(wait_of(all, 1, 91) == 0);
+    CHECK(wait_of(all, 0, 50) == kNotRecorded);
+    CHECK(wait_of(all, 0, 91) == kNotRecorded);
+    CHECK(wait_of(all, 2, 51) == kNotRecorded);
 }
 
 //  rank 0   100[███]130 130[██]160    two kernels of one call, waited 40: 30 in the first, 10 in the second
@@ -70,8 +70,8 @@ TEST_CASE("the wait lies at the beginning, over several kernels", "[run_collecti
     ranks[0].device(53, 130, 160);
     ranks[1].nccl(90, 140, 160);
     const Collectives& all = ranks.match();
-    CHECK(all.wait_of(0, 51) == 30);
-    CHECK(all.wait_of(0, 53) == 10);
+    CHECK(wait_of(all, 0, 51) == 30);
+    CHECK(wait_of(all, 0, 53) == 10);
 }
 
 TEST_CASE("the time of several kernels is from the first start to the last end", "[run_collectives]") {
@@ -142,8 +142,8 @@ TEST_CASE("one process can be all ranks of a communicator", "[run_collectives]")
     call.stream = 3;
     both.nccl(70, 120, 160, call);
     const Collectives& all = ranks.match();
-    CHECK(all.wait_of(0, 51) == 20);
-    CHECK(all.wait_of(0, 71) == 0);
+    CHECK(wait_of(all, 0, 51) == 20);
+    CHECK(wait_of(all, 0, 71) == 0);
 }
 
 // Rank 2's trace is not there.
@@ -275,8 +275,8 @@ TEST_CASE("a kernel of several messages waits for the other end of each", "[run_
         ranks[rank].facts.clock_error_ns = 5;
     }
     const Collectives& all = ranks.match();
-    CHECK(all.wait_of(0, 80) == 900);
-    CHECK(all.wait_of(1, 80) == 0);
+    CHECK(wait_of(all, 0, 80) == 900);
+    CHECK(wait_of(all, 1, 80) == 0);
 }
 
 TEST_CASE("kernels that are collectives by name are instances of their own", "[run_collectives]") {

@@ -83,8 +83,7 @@ int64_t of_run(const Made& made, const char* sql) {
     find_steps(facts);
     const TemporaryFolder folder;
     RunDb run(folder.path() / "run.db");
-    pass_over(
-        facts, [](int64_t) { return kNotRecorded; }, run);
+    pass_over(facts, {}, run);
     Query row(run.raw(), "run", sql);
     return row.step() ? row.number(0) : -1;
 }

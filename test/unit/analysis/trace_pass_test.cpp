@@ -22,6 +22,7 @@ constexpr int64_t kUs = 1000;
 // What a part was given, while somebody asks.
 struct Given {
     std::vector<std::pair<int64_t, int32_t>> seen;  // enter, step
+    std::vector<int64_t> waits;
     std::vector<TimedPiece> pieces;
     std::vector<std::pair<int64_t, bool>> taken;  // enter, before
     int ends = 0;
@@ -30,7 +31,7 @@ struct Given {
 };
 Given* given = nullptr;
 
-int64_t nobody_waits(int64_t) { return kNotRecorded; }
+constexpr LaunchWaits nobody_waits;
 void no_advice(sqlite3*, CountedSteps) {}
 
 class Probe : public PartByCall<Probe> {
@@ -38,6 +39,7 @@ class Probe : public PartByCall<Probe> {
     void see(const Call& call) override {
         if (given == nullptr) return;
         given->seen.push_back({call.enter_ns, call.step});
+        given->waits.push_back(call.wait_ns);
         if (given->seen.size() > given->fails_after) throw Failure("made to fail");
     }
     void begin(const TimedPiece& piece) override {
@@ -75,14 +77,14 @@ int64_t number_in(const std::filesystem::path& file, const std::string& sql) {
     return ask(file, sql, [](const Query& query) { return query.number(0); });
 }
 
-Given given_of(const Made& made, bool reads_ahead = false) {
+Given given_of(const Made& made, bool reads_ahead = false, LaunchWaits waits = nobody_waits) {
     TraceFacts facts = facts_of(made);
     facts.reads_ahead = reads_ahead;
     const TemporaryFolder folder;
     RunDb run(folder.path() / "run.db");
     Given found;
     given = &found;
-    pass_over(facts, nobody_waits, run);
+    pass_over(facts, waits, run);
     given = nullptr;
     return found;
 }
@@ -135,6 +137,15 @@ TEST_CASE("latencies are those of enough launches, not of all", "[facts]") {
     };
     CHECK(latency_ns(5'000) == 2 * kUs);
     CHECK(latency_ns(2'000) == 9 * kUs);
+}
+
+// A wait of a call that is not there is nobody's.
+TEST_CASE("each launch is given how long its kernel waited", "[trace_pass]") {
+    Made made(2);
+    for (const int64_t enter_ns : {100, 200, 300, 400}) made.launch(enter_ns * kUs, enter_ns * kUs + 10);
+    const LaunchWait waits[] = {{50 * kUs, 1}, {200 * kUs, 7}, {250 * kUs, 2}, {400 * kUs, 0}};
+    CHECK(given_of(made, false, waits).waits == std::vector<int64_t>{kNotRecorded, 7, kNotRecorded, 0});
+    CHECK(given_of(made).waits == std::vector<int64_t>(4, kNotRecorded));
 }
 
 TEST_CASE("a run without steps is cut into slices", "[facts]") {

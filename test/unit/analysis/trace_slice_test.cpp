@@ -75,8 +75,7 @@ TEST_CASE("a slice says what its GPUs did in it, by the parts that are asked alo
     RunDb run(folder.path() / "run.db");
     std::vector<std::unique_ptr<Part>> parts;
     parts.push_back(make_busy_part(facts));
-    pass_over(
-        facts, [](int64_t) { return kNotRecorded; }, run, std::move(parts));
+    pass_over(facts, {}, run, std::move(parts));
     Query busy(run.raw(), "run", "SELECT 100 * sum(ns) FILTER (WHERE classes > 0) / sum(ns) FROM activity");
     REQUIRE(busy.step());
     CHECK(busy.number(0) == 80);  // of the whole trace: 50
