@@ -213,7 +213,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
         find_steps(all[i]);
     });
     Collectives collectives;
-    for (const TraceFacts& facts : all) collectives.read(facts);
+    collectives.read_all(all, processors);
     collectives.match();
     std::vector<std::vector<DeviceBusy>> busy(all.size());
     in_parallel(all.size(), processors, [&](size_t i) {

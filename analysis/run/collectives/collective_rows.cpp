@@ -15,48 +15,51 @@ using Kind = CollectiveMismatch::Kind;
 constexpr const char* kTransferBy[] = {"shortest", "last_start"};                    // as TransferBy
 constexpr const char* kMismatch[] = {"op", "bytes", "root", "grouping", "replays"};  // as Kind
 
-Value or_null(bool known, int64_t value) { return known ? Value(value) : Value(nullptr); }
+PlainValue or_null(bool known, int64_t value) { return known ? PlainValue(value) : PlainValue(nullptr); }
 Value text(std::string_view words) { return std::string(words); }
 
-Value stream_of(const CommSeat& seat, const CommCall& call) {
+PlainValue stream_of(const CommSeat& seat, const CommCall& call) {
     if (call.lane == kNoLane) return nullptr;
     return seat.facts->lanes[static_cast<size_t>(call.lane)].stream_id;
 }
 
 // Replays are somewhere in later steps.
-Value step_of(const CommCall& call) { return or_null(!call.captured && call.step != kNoStep, call.step); }
+PlainValue step_of(const CommCall& call) {
+    return or_null(!call.captured && call.step != kNoStep, call.step);
+}
 
 void write_instance(const RunCommunicator& comm, const CollectiveInstance& instance,
-                    const InstanceTimes& times, int64_t id, RunDb& run) {
+                    const InstanceTimes& times, int64_t id, ManyRows& rows) {
     for (size_t i = 0; i < instance.parts.size(); ++i) {
         const RankPart& part = instance.parts[i];
         const CommSeat& seat = comm.seat(part);
         const CommCall& call = comm.call(part);
         const Gpu* gpu = seat.gpu();
-        run.add("collective_instance",
-                {id,
-                 seat.facts->rank_id,
-                 comm.is_known() ? Value(comm.uid) : Value(nullptr),
-                 instance.sequence,
-                 text(facts_of(instance.op).word),
-                 call.dtype >= 0 ? Value(dtype_name(call.dtype)) : Value(nullptr),
-                 or_null(seat.has_place, part.rank),
-                 step_of(call),
-                 instance.calls,
-                 int64_t{call.captured},
-                 or_null(call.call.replays != 0 || !call.captured, call.call.replays),
-                 or_null(instance.bytes >= 0, instance.bytes),
-                 or_null(instance.bytes >= 0, instance.whole_bytes),
-                 or_null(comm.is_known(), instance.ranks),
-                 static_cast<int64_t>(instance.parts.size()),
-                 or_null(part.device.has_value(), part.device ? part.device->start_ns : 0),
-                 or_null(part.device.has_value(), part.device ? part.device->length_ns() : 0),
-                 maybe(times.wait_ns[i]),
-                 maybe(times.transfer_ns),
-                 times.transfer_ns ? text(kTransferBy[static_cast<size_t>(times.by)]) : Value(nullptr),
-                 or_null(gpu != nullptr, gpu != nullptr ? gpu->gpu_id : 0),
-                 stream_of(seat, call),
-                 int64_t{!comm.is_known()}});
+        const std::string dtype = dtype_name(call.dtype);
+        rows.add(
+            {id,
+             seat.facts->rank_id,
+             comm.is_known() ? PlainValue(comm.uid) : PlainValue(nullptr),
+             instance.sequence,
+             facts_of(instance.op).word,
+             call.dtype >= 0 ? PlainValue(dtype) : PlainValue(nullptr),
+             or_null(seat.has_place, part.rank),
+             step_of(call),
+             instance.calls,
+             int64_t{call.captured},
+             or_null(call.call.replays != 0 || !call.captured, call.call.replays),
+             or_null(instance.bytes >= 0, instance.bytes),
+             or_null(instance.bytes >= 0, instance.whole_bytes),
+             or_null(comm.is_known(), instance.ranks),
+             static_cast<int64_t>(instance.parts.size()),
+             or_null(part.device.has_value(), part.device ? part.device->start_ns : 0),
+             or_null(part.device.has_value(), part.device ? part.device->length_ns() : 0),
+             plain(times.wait_ns[i]),
+             plain(times.transfer_ns),
+             times.transfer_ns ? PlainValue(kTransferBy[static_cast<size_t>(times.by)]) : PlainValue(nullptr),
+             or_null(gpu != nullptr, gpu != nullptr ? gpu->gpu_id : 0),
+             stream_of(seat, call),
+             int64_t{!comm.is_known()}});
     }
 }
 
@@ -91,14 +94,14 @@ const Lane* lane_of(const TraceFacts& facts, std::optional<int64_t> stream_id) {
     return nullptr;
 }
 
-Value gpu_of(const TraceFacts& facts, const Lane* lane) {
+PlainValue gpu_of(const TraceFacts& facts, const Lane* lane) {
     for (const Gpu& gpu : facts.gpus)
         if (lane != nullptr && gpu.device_id == lane->device_id) return gpu.gpu_id;
     return nullptr;
 }
 
 // Nobody says what they moved or with whom: they are not matched, and have no transfer or wait.
-int64_t write_custom_of(const TraceFacts& facts, int64_t id, RunDb& run) {
+int64_t write_custom_of(const TraceFacts& facts, int64_t id, ManyRows& rows) {
     const std::string shapes = custom_shapes(facts);
     if (shapes.empty()) return id;
     const bool timed = facts.trace->base.has("launch_device");
@@ -113,29 +116,29 @@ int64_t write_custom_of(const TraceFacts& facts, int64_t id, RunDb& run) {
         const CommOperation operation = facts.kernel_of_shape(query.number(2))->facts.comm_operation;
         const int32_t step = step_at(facts, query.number(0));
         const bool ran = !query.is_null(3) && query.number(4) > 0;
-        run.add("collective_instance", {id++,
-                                        facts.rank_id,
-                                        nullptr,
-                                        number,
-                                        word_of(operation),
-                                        nullptr,
-                                        nullptr,
-                                        or_null(step != kNoStep, step),
-                                        int64_t{1},
-                                        int64_t{0},
-                                        int64_t{1},
-                                        nullptr,
-                                        nullptr,
-                                        nullptr,
-                                        int64_t{1},
-                                        or_null(ran, query.number(0) + query.number(3)),
-                                        or_null(ran, query.number(4)),
-                                        nullptr,
-                                        nullptr,
-                                        nullptr,
-                                        gpu_of(facts, lane),
-                                        lane != nullptr ? Value(lane->stream_id) : Value(nullptr),
-                                        int64_t{1}});
+        rows.add({id++,
+                  facts.rank_id,
+                  nullptr,
+                  number,
+                  word_of(operation),
+                  nullptr,
+                  nullptr,
+                  or_null(step != kNoStep, step),
+                  int64_t{1},
+                  int64_t{0},
+                  int64_t{1},
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  int64_t{1},
+                  or_null(ran, query.number(0) + query.number(3)),
+                  or_null(ran, query.number(4)),
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  gpu_of(facts, lane),
+                  lane != nullptr ? PlainValue(lane->stream_id) : PlainValue(nullptr),
+                  int64_t{1}});
     }
     return id;
 }
@@ -144,18 +147,22 @@ int64_t write_custom_of(const TraceFacts& facts, int64_t id, RunDb& run) {
 
 void write_instances(const CollectiveRun& all, RunDb& run) {
     int64_t id = 0;
+    ManyRows rows(run, "collective_instance");
     for (const RunCommunicator& comm : all.communicators) {
         const auto error_ns = clock_error_ns(comm, all.clocks);
         for (const CollectiveInstance& instance : comm.instances)
-            write_instance(comm, instance, times_of(comm, instance, all.clocks, error_ns), id++, run);
+            write_instance(comm, instance, times_of(comm, instance, all.clocks, error_ns), id++, rows);
         for (const CollectiveMismatch& one : comm.mismatches) write_mismatch(comm, one, run);
     }
+    rows.end();
 }
 
 void write_custom(const CollectiveRun& all, RunDb& run) {
     Query next(run.raw(), "run", "SELECT coalesce(max(instance) + 1, 0) FROM collective_instance");
     int64_t id = next.step() ? next.number(0) : 0;
-    for (const TraceFacts* facts : all.traces) id = write_custom_of(*facts, id, run);
+    ManyRows rows(run, "collective_instance");
+    for (const TraceFacts* facts : all.traces) id = write_custom_of(*facts, id, rows);
+    rows.end();
 }
 
 }  // namespace gpushim::analysis

@@ -20,7 +20,8 @@ class Collectives {
     Collectives();
     ~Collectives();
 
-    void read(const TraceFacts& facts);  // they must outlive this object
+    void read(const TraceFacts& facts);                                 // they must outlive this object
+    void read_all(std::span<const TraceFacts> all, size_t processors);  // the same, several at once
     void match();
     // Of the rank's kernels of collectives those of which it is known.
     LaunchWaits waits_of(int64_t rank_id) const;

@@ -38,7 +38,8 @@ void bind(sqlite3_stmt* statement, int parameter, const OneOf& value) {
 
 // What several metrics read, and what goes through all steps: computed once.
 constexpr const char* kReadByMetrics[] = {"v_token_place", "v_model_rate", "v_product_rate", "v_gpu_energy"};
-constexpr const char* kRunSteps = "v_run_steps";  // which is read before them
+constexpr const char* kRunSteps = "v_run_steps";        // which is read before them …
+constexpr const char* kUnknownWait = "v_unknown_wait";  // … as is what goes through all collectives
 
 void stand_before(const char* view, const NewDatabase& run) {
     run.run(std::string("CREATE TEMP TABLE ") + view + " AS SELECT * FROM main." + view);
@@ -118,6 +119,7 @@ CountedSteps RunDb::derive() {
     StepLengths(raw(), written_.ranks).stand_before_view(made_);
     CountedSteps basis(raw(), std::exchange(written_, {}), [&] {
         stand_before(kRunSteps, made_);
+        stand_before(kUnknownWait, made_);
         run_files("fill/");
     });
     basis.stand_before_views(raw());
@@ -139,6 +141,7 @@ std::set<int64_t> RunDb::numbers(const char* query) const {
 void RunDb::finish() {
     if (!derived_) derive();
     leave_to(kRunSteps, made_);
+    leave_to(kUnknownWait, made_);
     StepLengths::leave_to_view(made_);
     CountedSteps::leave_to_views(raw());
     made_.run("PRAGMA application_id = " + std::to_string(kRunApplication));
