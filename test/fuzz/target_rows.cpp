@@ -64,8 +64,7 @@ void read_trace(const Trace& trace, RunDb& run) {
     Collectives collectives;
     collectives.read(facts);
     collectives.match();
-    const auto wait_of = [&](int64_t enter_ns) { return collectives.wait_of(facts.rank_id, enter_ns); };
-    write_rank(facts, pass_over(facts, wait_of, run), run);
+    write_rank(facts, pass_over(facts, collectives.waits_of(facts.rank_id), run), run);
     collectives.write(run);
     write_between_ranks(collectives.all(), run);
 }
