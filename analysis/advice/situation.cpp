@@ -32,7 +32,7 @@ Situation::Situation(sqlite3* run, std::shared_ptr<const CountedSteps> basis, co
     }
     all_steps_ = basis_->whole_steps().value_or(0);
     // The host may be so far ahead that its steps are no measure of a GPU's.
-    const double host_ns = real("SELECT 1.0 * sum(dur_ns) / sum(steps) FROM step_sum").value_or(0);
+    const double host_ns = real("SELECT sum(1.0 * dur_ns) / sum(steps) FROM step_sum").value_or(0);
     const double kernels_ns =
         real(
             "SELECT max(ns) FROM (SELECT sum(1.0 * timed_ns / timed * executed) AS ns FROM v_kernel_work"

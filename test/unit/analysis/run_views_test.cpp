@@ -382,4 +382,18 @@ TEST_CASE("small kernels gain at most what launching cost", "[run_views]") {
     CHECK(run.ask("SELECT count(*) FROM v_kernel_small") == "1");
 }
 
+// As damaged traces tell them: together they are more than a whole number can be.
+TEST_CASE("steps of centuries have a mean", "[run_views]") {
+    Run run;
+    run.insert("DELETE FROM rank");
+    for (const char* rank : {"0", "1", "2", "3"}) {
+        run.also("rank (rank_id, rank, steps_source) VALUES (" + std::string(rank) + ", " + rank +
+                 ", 'detected')");
+        run.also("step (rank_id, step, dur_ns) VALUES (" + std::string(rank) + ", 0, 3000000000000000000)");
+    }
+    run.also("run VALUES ('samples_per_step', '6000000000')");
+    run.finish();
+    CHECK(run.ask("SELECT samples_per_s FROM v_model_rate") == "2.0");
+}
+
 }  // namespace run_views_test

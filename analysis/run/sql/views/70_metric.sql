@@ -97,7 +97,8 @@ WITH a_step AS (
     max(CASE WHEN r.key = 'ranks_expected' THEN CAST(r.value AS DOUBLE) END) AS ranks_expected
   FROM run r
 ), mean AS (
-  SELECT CAST(sum(s.dur_ns) AS DOUBLE) / sum(s.steps) AS dur_ns FROM step_sum s
+  -- Times of damaged traces are some centuries: a sum of several ranks' is no whole number then.
+  SELECT sum(CAST(s.dur_ns AS DOUBLE)) / sum(s.steps) AS dur_ns FROM step_sum s
 ), counted AS (
   SELECT CAST(sum(a.samples) AS DOUBLE) / CAST(count(*) AS DOUBLE) AS samples FROM a_step a
 ), rate AS (
