@@ -184,6 +184,116 @@ TEST_CASE("steps of GPUs and why they were idle are those of the views", "[basis
     }
 }
 
+namespace {
+
+WrittenRank kept_rank(const RunRows& run, int64_t rank_id, bool are_slices) {
+    WrittenRank rank = {rank_id, are_slices};
+    Query steps = run.ask(
+        "SELECT number, begin_ns, dur_ns, step FROM step WHERE rank_id = ?1 AND warm_up = 0 AND left_out = 0"
+        " ORDER BY step",
+        {rank_id});
+    while (steps.step())
+        rank.steps.push_back(
+            {steps.number(0), steps.number(1), steps.number(2), static_cast<int32_t>(steps.number(3))});
+    return rank;
+}
+
+void keep_gaps(const RunRows& run, WrittenGpu& gpu) {
+    Query gaps = run.ask(
+        "SELECT step, ns, drained_by_sync_ns, longest_ns, pieces, cause, rowid FROM gap WHERE gpu_id = ?1"
+        " ORDER BY rowid",
+        {gpu.gpu_id});
+    while (gaps.step()) {
+        if (gpu.gaps.empty()) gpu.first_gap = gaps.number(6);
+        gpu.gap_steps.push_back(static_cast<int32_t>(gaps.number(0)));
+        gpu.gaps.push_back({gaps.number(1), gaps.number(2), gaps.number(3),
+                            static_cast<int32_t>(gaps.number(4)), cause_named(gaps.text(5))});
+    }
+}
+
+WrittenGpu kept_gpu(const RunRows& run, int64_t gpu_id) {
+    WrittenGpu gpu = {gpu_id};
+    Query steps = run.ask(
+        "SELECT step, window_ns, busy_low_ns, busy_high_ns, busy_likely_low_ns, busy_likely_high_ns"
+        " FROM gpu_step WHERE gpu_id = ?1 ORDER BY step",
+        {gpu_id});
+    while (steps.step())
+        gpu.steps.push_back({static_cast<int32_t>(steps.number(0)), steps.number(1), steps.number(2),
+                             steps.number(3), steps.number(4), steps.number(5), 0, 0});
+    Query activity =
+        run.ask("SELECT step, classes, ns FROM activity WHERE gpu_id = ?1 ORDER BY step", {gpu_id});
+    while (activity.step())
+        gpu.activity.push_back({static_cast<int32_t>(activity.number(0)),
+                                static_cast<uint32_t>(activity.number(1)), activity.number(2)});
+    keep_gaps(run, gpu);
+    return gpu;
+}
+
+// As those who write rows keep them. A GPU's rows of `gap` have to follow each other, in order of the step.
+WrittenRun kept_rows(const RunRows& run) {
+    WrittenRun kept;
+    Query ranks = run.ask("SELECT rank_id, steps_source = 'none' FROM rank ORDER BY rank_id");
+    while (ranks.step()) kept.ranks.push_back(kept_rank(run, ranks.number(0), ranks.number(1) != 0));
+    Query gpus = run.ask("SELECT DISTINCT gpu_id FROM activity ORDER BY gpu_id");
+    while (gpus.step()) kept.gpus.push_back(kept_gpu(run, gpus.number(0)));
+    return kept;
+}
+
+// Then all rows are read.
+void leave_one_out(WrittenRun& kept, int which) {
+    WrittenGpu& gpu = kept.gpus.front();
+    if (which == 0) kept.ranks.pop_back();
+    if (which == 1) gpu.steps.pop_back();
+    if (which == 2) gpu.activity.pop_back();
+    if (which == 3) gpu.gaps.pop_back();
+    if (which == 3) gpu.gap_steps.pop_back();
+}
+
+std::vector<std::string> all_of(const CountedSteps& basis) {
+    std::vector<std::string> all;
+    for (const GpuInStep& row : basis.rows()) {
+        all.push_back(row_of({row.gpu_id, row.rank_id, row.step, row.number, row.window_ns, row.busy_ns,
+                              row.busy_low_ns, row.busy_likely_high_ns, row.waiting_ns, row.transfer_ns,
+                              row.latency_ns, row.kernel_gap_ns, row.loads_code}));
+        for (const IdlePart& part : row.idle)
+            all.back() += row_of(
+                {static_cast<int64_t>(part.cause), part.ns, part.drained_ns, part.longest_ns, part.pieces});
+    }
+    for (const GpuTotal& total : basis.totals()) {
+        all.push_back(row_of({total.gpu_id, total.steps, total.busy_low_ns, total.busy_high_ns}) +
+                      std::string(total.basis));
+        for (const int64_t ns : total.ran_ns) all.back() += row_of({ns});
+        for (const GpuTotal::Idle& idle : total.idle)
+            all.back() += row_of({idle.rows, idle.ns, idle.drained_ns});
+    }
+    for (const CauseRow& cause : kCauses)
+        for (const int64_t rowid : basis.largest_gaps({cause.name})) all.push_back(row_of({rowid}));
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("rows that are kept say what rows that are read say", "[basis][random]") {
+    std::mt19937 random(20261130);
+    size_t rows_seen = 0;
+    for (int round = 0; round < 60; ++round) {
+        RunRows run = any_run(random);
+        run.change(
+            "CREATE TEMP TABLE sorted AS SELECT * FROM gap ORDER BY gpu_id % 3, gpu_id, step, ns % 7;"
+            "DELETE FROM gap; INSERT INTO gap SELECT * FROM sorted");
+        INFO("round " << round);
+        const auto read = all_of(CountedSteps(run.raw()));
+        int beside = 0;
+        CHECK(all_of(CountedSteps(run.raw(), kept_rows(run), [&] { ++beside; })) == read);
+        WrittenRun some = kept_rows(run);
+        leave_one_out(some, round % 4);
+        CHECK(all_of(CountedSteps(run.raw(), std::move(some), [&] { ++beside; })) == read);
+        CHECK(beside == 2);
+        rows_seen += read.size();
+    }
+    CHECK(rows_seen > 1000);
+}
+
 TEST_CASE("while a run is derived its sums stand before the views", "[basis]") {
     const TemporaryFolder folder;
     RunDb run(folder.path() / "run.db");
