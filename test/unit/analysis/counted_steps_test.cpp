@@ -4,9 +4,15 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "analysis/process/temporary.h"
+#include "analysis/run/ranks/peer_events.h"
+#include "analysis/run/sql/run_db.h"
 #include "bare_rank.h"
+#include "known_row.h"
 #include "run_rows.h"
 
 namespace counted_steps_test {
@@ -292,6 +298,45 @@ TEST_CASE("rows that are kept say what rows that are read say", "[basis][random]
         rows_seen += read.size();
     }
     CHECK(rows_seen > 1000);
+}
+
+namespace {
+
+// A rank with a step of 100 ns, of which a GPU is known for so long, and waits for its peer. Kept, too.
+void keep_one_step(RunDb& run, int64_t rank, int64_t window_ns, int64_t wait_ns) {
+    add_rank(run, rank, 2);
+    add_known(run.raw(), "gpu", {{"gpu_id", rank}, {"rank_id", rank}, {"level", "events"}});
+    add_known(run.raw(), "collective_instance",
+              {{"instance", 0}, {"rank_id", rank}, {"comm_rank", rank}, {"ranks", 2}, {"parts", 2}});
+    add_known(run.raw(), "step", {{"rank_id", rank}, {"step", 0}, {"dur_ns", 100}});
+    run.keep(WrittenRank{rank, false, {{0, 0, 100, 0}}});
+    WrittenGpu gpu = {rank};
+    gpu.steps = {{0, window_ns, 0, 0, 0, 0, window_ns - wait_ns, 0}};
+    gpu.activity = {{0, 1, window_ns - wait_ns}, {0, 4, wait_ns}};
+    run.add("gpu_step",
+            {rank, 0, window_ns, 0, 0, 0, 0, int64_t{1}, int64_t{1}, 0, 0, 0, window_ns - wait_ns});
+    for (const WrittenGpu::Activity& row : gpu.activity)
+        run.add("activity", {rank, 0, int64_t{row.classes}, row.ns});
+    run.keep(std::move(gpu));
+}
+
+}  // namespace
+
+//  GPU 0   |── 75 ──|~~ 20 ~~|  5 are left out     its peer, which waits least, is without 3: it waited for
+//  GPU 1   |────── 95 ────|~2|  3                  these only, so that its wait is 22 of 97
+TEST_CASE("rows that were changed after they were kept are read", "[basis]") {
+    const TemporaryFolder folder;
+    RunDb run(folder.path() / "run.db");
+    keep_one_step(run, 0, 95, 20);
+    keep_one_step(run, 1, 97, 2);
+    leave_out_peers_events(run);
+    const CountedSteps basis = run.derive();
+    const auto of = [&](int64_t gpu) {
+        return row_of({basis.find(gpu, 0)->window_ns, basis.find(gpu, 0)->waiting_ns});
+    };
+    CHECK(of(0) == row_of({97, 22}));
+    CHECK(of(1) == row_of({97, 2}));
+    run.finish();
 }
 
 TEST_CASE("while a run is derived its sums stand before the views", "[basis]") {
