@@ -1,5 +1,5 @@
 // The database of one run while it is written: summaries of all its traces. Its tables, what is derived from
-// them and its views are the files of sql/. add() from any thread, the rest from one.
+// them and its views are the files of sql/. add(), add_some() and keep() from any thread, the rest from one.
 #pragma once
 
 #include <algorithm>
