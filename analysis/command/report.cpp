@@ -56,7 +56,8 @@ constexpr Option kOptions[] = {
     {"serving", nullptr, "the program serves a language model, whatever its kernels' names tell"},
     {"training", nullptr, "the program does not"},
     {"redact", nullptr,
-     "print hashes instead of the names of kernels, ranges, hosts, programs and files. Somebody who guesses a "
+     "print hashes instead of the names of kernels, ranges, hosts, programs and files. Somebody who guesses "
+     "a "
      "name can check the guess"},
 };
 

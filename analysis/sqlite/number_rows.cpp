@@ -75,14 +75,14 @@ bool NumberRows::next_record(NumberRow& row) {
     row.key = record.key;
     row.text = {};
     const Plan& plan = plan_of(record);
-    plan_of_last_row_ = nullptr;
+    had_plan_ = false;
     if (plan.header_bytes == 0 || plan.bytes > record.end - record.begin) {
         row.present = 0;
         row.numbers = {};
         read(record, row);
         return true;
     }
-    plan_of_last_row_ = &plan;
+    had_plan_ = true;
     row.present = plan.present;
     row.numbers = plan.without_value;
     const uint8_t* const values = record.begin + plan.header_bytes;
@@ -95,11 +95,11 @@ bool NumberRows::next_record(NumberRow& row) {
 
 // Where a header says all numbers that are asked for: 0, 1 and NULL have no bytes behind it.
 size_t NumberRows::pass_alike() {
-    const Plan* const plan = plan_of_last_row_;
-    if (plan == nullptr || plan->count != 0) return 0;
-    return pages_->pass_while([plan](const Record& record) {
-        return plan->bytes <= record.end - record.begin &&
-               (bytes_from(record.begin) & plan->mask) == plan->header;
+    const Plan& plan = plans_[last_plan_];
+    if (!had_plan_ || plan.count != 0) return 0;
+    return pages_->pass_while([&plan](const Record& record) {
+        return plan.bytes <= record.end - record.begin &&
+               (bytes_from(record.begin) & plan.mask) == plan.header;
     });
 }
 

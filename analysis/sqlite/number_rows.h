@@ -87,7 +87,7 @@ class NumberRows {
     size_t columns_;
     std::array<Plan, kPlans> plans_;  // by what headers are, mixed
     size_t last_plan_ = 0;
-    const Plan* plan_of_last_row_ = nullptr;  // nullptr: it had none
+    bool had_plan_ = false;  // the last row: that one
 };
 
 }  // namespace gpushim::analysis
