@@ -1,6 +1,6 @@
 // The collectives of all ranks of a run: read from each trace, matched, and then asked by the parts how long
-// a kernel of one waited for other ranks. In this order: read (one trace at a time), match, waits_of (any
-// thread), write.
+// a kernel of one waited for other ranks. In this order: read (one trace after the other)
+// or read_all, match, waits_of (any thread), write. One thread, but for that.
 #pragma once
 
 #include <map>
