@@ -18,7 +18,9 @@ int64_t clock_error_ns(const Next& next, const IdleFacts& facts) {
 // One gap with an N that can be asked about. `lag_ns`: how much earlier it is asked.
 class Question {
   public:
-    Question(const Gap& gap, const HostLine& line, const HostLines& lines, const IdleFacts& facts)
+    // `result`: an empty one.
+    Question(const Gap& gap, const HostLine& line, const HostLines& lines, const IdleFacts& facts,
+             Attributed& result)
         : gap_(gap),
           next_(*gap.next),
           line_(line),
@@ -26,9 +28,10 @@ class Question {
           facts_(facts),
           launched_ns_(std::max(next_.launch_enter_ns, next_.launch_exit_ns)),
           could_start_ns_(next_.launch_enter_ns + facts.device.latency_ns),
-          lag_ns_(could_start_ns_ > gap.from_ns ? facts.device.latency_ns : 0) {}
+          lag_ns_(could_start_ns_ > gap.from_ns ? facts.device.latency_ns : 0),
+          result_(result) {}
 
-    Attributed answer() {
+    void answer() {
         const int64_t from_ns = gap_.from_ns - lag_ns_, until_ns = gap_.until_ns - lag_ns_;
         const int64_t host_end_ns = std::clamp(next_.launch_enter_ns, from_ns, until_ns);
         const int64_t call_end_ns = std::clamp(launched_ns_, host_end_ns, until_ns);
@@ -37,7 +40,6 @@ class Question {
         put(queued_cause(), call_end_ns, until_ns);
         result_.drained_by_sync = drained_by_sync();
         note_ranges(call_end_ns);
-        return std::move(result_);
     }
 
   private:
@@ -270,7 +272,7 @@ class Question {
     const int64_t launched_ns_;     // Lx
     const int64_t could_start_ns_;  // on an empty queue
     const int64_t lag_ns_;
-    Attributed result_;
+    Attributed& result_;
 };
 
 // N was in the queue well before the gap, however far the clocks may be apart: what is asked then is how long
@@ -319,7 +321,7 @@ std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
 }
 
 // What a thread captures runs later: nothing of it follows, and it is not the end of the program either.
-Attributed behind_the_last(const Gap& gap, const HostLines& lines) {
+void behind_the_last(const Gap& gap, const HostLines& lines, std::vector<Piece>& result) {
     std::vector<int64_t> threads;
     for (const auto& [thread, line] : lines) threads.push_back(thread);
     std::sort(threads.begin(), threads.end());
@@ -327,32 +329,46 @@ Attributed behind_the_last(const Gap& gap, const HostLines& lines) {
     for (const int64_t thread : threads) {
         const std::vector<HostPiece> pieces = lines.at(thread).pieces(gap.from_ns, gap.until_ns);
         if (std::none_of(pieces.begin(), pieces.end(), makes_graph)) continue;
-        Attributed result;
         for (const HostPiece& piece : pieces) {
             const Cause cause = makes_graph(piece) ? Cause::graph_update : Cause::tail;
-            if (!result.pieces.empty() && result.pieces.back().cause == cause)
-                result.pieces.back().until_ns = piece.until_ns;
+            if (!result.empty() && result.back().cause == cause)
+                result.back().until_ns = piece.until_ns;
             else
-                result.pieces.push_back({cause, piece.from_ns, piece.until_ns});
+                result.push_back({cause, piece.from_ns, piece.until_ns});
         }
-        return result;
+        return;
     }
-    return {{{Cause::tail, gap.from_ns, gap.until_ns}}};
+    result.push_back({Cause::tail, gap.from_ns, gap.until_ns});
 }
 
 }  // namespace
 
+void Attributed::clear() {
+    pieces.clear();
+    drained_by_sync = false;
+    contended.clear();
+    python.clear();
+    stages.clear();
+    ranges.clear();
+}
+
 Attributed attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts) {
-    if (gap.length_ns() <= 0) return {};
-    if (!gap.next) return behind_the_last(gap, lines);
-    if (const auto cause = without_question(gap, facts)) return {{{*cause, gap.from_ns, gap.until_ns}}};
+    Attributed answer;
+    attribute(gap, lines, facts, answer);
+    return answer;
+}
+
+void attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts, Attributed& answer) {
+    answer.clear();
+    if (gap.length_ns() <= 0) return;
+    if (!gap.next) return behind_the_last(gap, lines, answer.pieces);
+    if (const auto cause = without_question(gap, facts))
+        return answer.pieces.push_back({*cause, gap.from_ns, gap.until_ns});
     static const HostLine kNothingKnown;
     const auto line = lines.find(gap.next->thread);
-    Attributed result =
-        Question(gap, line != lines.end() ? line->second : kNothingKnown, lines, facts).answer();
-    if (!tile(result.pieces, gap.from_ns, gap.until_ns))
+    Question(gap, line != lines.end() ? line->second : kNothingKnown, lines, facts, answer).answer();
+    if (!tile(answer.pieces, gap.from_ns, gap.until_ns))
         throw std::logic_error("the causes of idle time do not add up to it");
-    return result;
 }
 
 bool tile(std::span<const Piece> pieces, int64_t from_ns, int64_t until_ns) {

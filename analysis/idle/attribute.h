@@ -122,6 +122,8 @@ struct Attributed {
     std::vector<PythonPart> python = {};
     std::vector<StagePart> stages = {};     // by time; without what nothing tells
     std::vector<OwnRangePart> ranges = {};  // by time
+
+    void clear();  // its memory stays
 };
 
 using HostLines = std::unordered_map<int64_t, HostLine>;  // by thread
@@ -129,6 +131,8 @@ using HostLines = std::unordered_map<int64_t, HostLine>;  // by thread
 // Lines hold at least from the gap's start less the latency to the launch of N, with that call.
 // Throws std::logic_error if the pieces do not tile the gap: that would be a fault of this code.
 Attributed attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts);
+// The same, in place of what `answer` held.
+void attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts, Attributed& answer);
 
 bool tile(std::span<const Piece> pieces, int64_t from_ns, int64_t until_ns);
 

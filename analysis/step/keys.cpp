@@ -32,11 +32,13 @@ KeySet Keys::of(const Token& token) {
     return set;
 }
 
-uint64_t Keys::of(const Token& token, KeyKind kind) { return key_of(token, next(token), kind); }
+uint64_t Keys::of(const Token& token, KeyKind kind) {
+    return key_of(token, next(token, kind == KeyKind::exact || kind == KeyKind::pair), kind);
+}
 
-Keys::Place Keys::next(const Token& token) {
+Keys::Place Keys::next(const Token& token, bool needs_lane) {
     Place place = {0, 0, std::exchange(before_, token.kind)};
-    if (token.kind == TokenKind::sync) return place;
+    if (token.kind == TokenKind::sync || !needs_lane) return place;
     place.self = joined(static_cast<uint64_t>(token.hash), lane_of(token));
     place.before = std::exchange(before_on_lane_[token.lane], place.self);
     return place;

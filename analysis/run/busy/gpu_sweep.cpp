@@ -135,7 +135,12 @@ WaitsFor GpuSweep::waits_for(const DeviceOp& op) {
 
 void GpuSweep::ask(const HostLines& lines) {
     gaps_->take(asked_);
-    for (const Gap& gap : asked_) idle_.add(attribute(gap, lines, idle_facts_));
+    for (const Gap& gap : asked_) ask(gap, lines);
+}
+
+void GpuSweep::ask(const Gap& gap, const HostLines& lines) {
+    attribute(gap, lines, idle_facts_, answer_);
+    idle_.add(answer_);
 }
 
 void GpuSweep::end(const HostLines& lines, std::span<const int64_t> threads, const Undisturbed* would) {
@@ -146,7 +151,7 @@ void GpuSweep::end(const HostLines& lines, std::span<const int64_t> threads, con
             gap.until_ns = behind_->start_ns;
             gap.next = behind_->next;
         }
-        idle_.add(attribute(gap, lines, idle_facts_));
+        ask(gap, lines);
     }
     idle_.end(would);
     put_figures();

@@ -68,6 +68,7 @@ class GpuSweep {
     void put(const DeviceOp& op, std::span<const int64_t> threads);
     bool launched_before(size_t stream, const Call& call);
     WaitsFor waits_for(const DeviceOp& op);
+    void ask(const Gap& gap, const HostLines& lines);
     void put_figures();
 
     int32_t gpu_;
@@ -86,6 +87,7 @@ class GpuSweep {
     } untimed_, untimed_late_;
     std::optional<Gaps> gaps_;
     std::vector<Gap> asked_;
+    Attributed answer_;  // of the last one
     std::optional<DeviceOperation> behind_;                      // the first that starts behind what is known
     std::unordered_multimap<int64_t, Dependency> dependencies_;  // by enter; it may be of several
     LaunchFigures launches_;

@@ -11,7 +11,9 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr size_t kEnough = 5'000;  // of each kind, for each GPU: the middle of more would hardly be another
-constexpr int64_t kMostSurveyed = 2'000'000;
+// Calls, and of them operations with device times: of a run in which no launch finds its GPU empty that many
+// tell so, while of one that was timed now and then all are needed.
+constexpr int64_t kMostSurveyed = 2'000'000, kMostTimed = 400'000;
 constexpr int64_t kUsualLatencyNs = 8'000, kUsualSpreadNs = 12'000;  // where nothing tells
 constexpr int64_t kWidestKernelGapNs = 20'000, kLeastKernelGapNs = 1'000;
 
@@ -156,9 +158,11 @@ void survey_latencies(TraceFacts& facts) {
     bool are_gaps_told = false;
     timeline.words().errors.each(
         [&](int64_t, const TraceWords::Error& error) { are_gaps_told |= error.queued; });
-    for (int64_t calls = 0; calls < kMostSurveyed && !survey.has_enough(are_gaps_told); ++calls, ++read) {
+    for (int64_t calls = 0, timed = 0;
+         calls < kMostSurveyed && timed < kMostTimed && !survey.has_enough(are_gaps_told); ++calls, ++read) {
         const Call* call = ahead.next();
         if (call == nullptr) break;
+        timed += call->timed;
         survey.take(*call);
     }
     survey.finish(timeline.clocks());
