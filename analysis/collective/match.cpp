@@ -77,6 +77,7 @@ CollectiveInstance instance_of(const std::vector<const Entry*>& same, int ranks)
     instance.destination = first.destination;
     instance.ranks = ranks;
     instance.replays = first.call.replays;
+    instance.parts.reserve(same.size());
     for (const Entry* entry : same) {
         instance.replays = std::min(instance.replays, entry->call.replays);
         instance.aborted |= entry->call.aborted;

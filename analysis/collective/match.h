@@ -29,11 +29,11 @@ struct CollectiveCall {
     int64_t bytes;                   // as passed
     int64_t group;                   // calls of a rank with the same number share one kernel
     int peer = -1;                   // root, or the other rank of Send and Recv
-    int64_t replays = 1;             // captured in a graph: the call is seen once and ran so often
     bool aborted = false;            // the communicator was aborted while it was open
+    bool of_messages = false;        // an all-to-all with the number of its messages
+    int64_t replays = 1;             // captured in a graph: the call is seen once and ran so often
     std::optional<Interval> device;  // of the kernel; a rank's own clock
     int64_t tag = -1;                // by which it is found again; of a group its first call's
-    bool of_messages = false;        // an all-to-all with the number of its messages
     // Which this is of all that its ranks meet in, where all-to-alls of messages and others are numbered
     // apart.
     std::optional<int64_t> place = {};

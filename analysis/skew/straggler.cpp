@@ -22,6 +22,7 @@ int64_t largest_own_ns(const WorkBefore& work) {
 
 WorkBefore work_between(const CollectiveInstance& before, const CollectiveInstance& after, int64_t step) {
     WorkBefore work = {step, {}, {}};
+    work.ranks.reserve(after.parts.size());
     for (size_t rank = 0; rank < after.parts.size(); ++rank) {
         const Interval& span = *after.parts[rank].device;
         work.ranks.push_back({span.start_ns - before.parts[rank].device->end_ns, span.length_ns()});
@@ -142,10 +143,16 @@ std::vector<WorkBefore> own_work(std::span<const CollectiveInstance> instances,
         const CollectiveInstance &before = instances[i - 1], &after = instances[i];
         // From here on its replays lie between the others, and nobody knows where.
         if (before.replays != 1) break;
-        if (place_of(before) + before.calls != place_of(after)) continue;
-        if (is_timed(before) && is_timed(after)) all.push_back(work_between(before, after, steps[i]));
+        if (auto work = own_work(before, after, steps[i])) all.push_back(std::move(*work));
     }
     return all;
+}
+
+std::optional<WorkBefore> own_work(const CollectiveInstance& before, const CollectiveInstance& after,
+                                   int64_t step) {
+    const bool follow_each_other = before.replays == 1 && place_of(before) + before.calls == place_of(after);
+    if (!follow_each_other || !is_timed(before) || !is_timed(after)) return {};
+    return work_between(before, after, step);
 }
 
 Blame blame(std::span<const WorkBefore> work, int64_t step_time_ns, std::span<const int> compared) {

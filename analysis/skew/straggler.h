@@ -43,6 +43,9 @@ struct WorkBefore {
 bool is_timed(const CollectiveInstance& instance);  // on all ranks, which met in it
 std::vector<WorkBefore> own_work(std::span<const CollectiveInstance> instances,
                                  std::span<const int64_t> steps);
+// Of two that follow each other, the second in that step; none: see above.
+std::optional<WorkBefore> own_work(const CollectiveInstance& before, const CollectiveInstance& after,
+                                   int64_t step);
 
 struct RankBlame {
     int rank;

@@ -11,10 +11,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / os.environ.get("GPUSHIM_BUILD", "build") / "obj/shim/schema"
 PER_STEP = 100  # launches; nine of ten on the compute stream, the others on the collectives'
 LAUNCH_NS = 20_000  # of a step for each
+LATER_NS = 1_000  # than on the rank before
 
 
-def make(path, launches, rank=0, ranks=1, per_step=PER_STEP):
-    """A trace of so many launches (in whole steps)."""
+def make(path, launches, rank=0, ranks=1, per_step=PER_STEP, collectives=False):
+    """A trace of so many launches (in whole steps); `collectives`: with the calls of NCCL that one in ten is
+    of, which all ranks make together."""
     path.unlink(missing_ok=True)
     base = sqlite3.connect(path, isolation_level=None)
     base.executescript("PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
@@ -24,6 +26,7 @@ def make(path, launches, rank=0, ranks=1, per_step=PER_STEP):
     step_ns = per_step * LAUNCH_NS
     step_operations = per_step + 1
     end_ns = 1_000_000_000 + steps * step_ns
+    events = steps * (2 + per_step) + (steps * per_step // 10 if collectives else 0)
     base.executescript(f"""
         BEGIN;
         INSERT INTO meta VALUES ('uuid', 'made-{rank}-{launches}'), ('host', 'made'), ('clock', 'test'),
@@ -58,26 +61,41 @@ def make(path, launches, rank=0, ranks=1, per_step=PER_STEP):
         WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {steps * per_step - 1})
           INSERT INTO launch SELECT 1000010000 + (i / {per_step}) * {step_ns} + (i % {per_step}) * 10000,
             4000, 1, CASE WHEN i % 10 = 9 THEN 2 ELSE 1 END,
-            CASE WHEN i % {per_step} = {per_step - 1} THEN 29 ELSE 10 + (i % {per_step}) % 18 END, NULL, 0
+            CASE WHEN i % {per_step} = {per_step - 1} THEN 29 ELSE 10 + (i % {per_step}) % 18 END,
+            CASE WHEN {int(collectives)} AND i % 10 = 9 THEN i END, 0
           FROM n;
         INSERT INTO launch_device SELECT enter_ns,
           CASE WHEN stream_id = 2 THEN 400000 ELSE 180000 + (enter_ns % {step_ns}) / 10 END,
           CASE WHEN stream_id = 2 THEN 60000 ELSE 9000 END, 1 FROM launch;
-        INSERT INTO ring_commit VALUES (1, {steps * (2 + per_step)}, NULL, 0, 0, {end_ns});
+        INSERT INTO ring_commit VALUES (1, {events}, NULL, 0, 0, {end_ns});
         COMMIT;""")
+    if collectives:
+        base.executescript(f"""
+            BEGIN;
+            INSERT INTO api VALUES (4, 'ncclAllReduce', 'ncclAllReduce', 'collective');
+            INSERT INTO handle VALUES (5, 'communicator', 32, 0, NULL, NULL, 0, NULL);
+            INSERT INTO communicator VALUES (1, 'made', 5, 0, {rank}, {ranks}, NULL);
+            INSERT INTO collective SELECT enter_ns - 1000, 6000, 1, 2, 4, 1,
+              row_number() OVER (ORDER BY enter_ns), 1000000, 7, 0, NULL, 4000000, group_id, 0
+              FROM launch WHERE group_id NOTNULL;
+            COMMIT;""")
     base.close()
-    return steps * (2 + per_step)
+    return events
 
 
-def made_ranks(paths, launches, per_step=PER_STEP):
+def made_ranks(paths, launches, per_step=PER_STEP, collectives=False):
     """A trace of so many launches for each rank of one run. All that is in them but who they are is the same,
-    so it is copied, which is quicker."""
-    operations = make(paths[0], launches, 0, len(paths), per_step)
+    so it is copied, which is quicker; each rank's kernels of collectives begin later than the one's before."""
+    operations = make(paths[0], launches, 0, len(paths), per_step, collectives)
     for rank, path in enumerate(paths[1:], 1):
         shutil.copyfile(paths[0], path)
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as base:
             base.executescript(f"""
                 UPDATE meta SET value = 'made-{rank}-{launches}' WHERE key = 'uuid';
                 UPDATE process SET pid = {1 + rank}, rank = {rank}, local_rank = {rank};
-                UPDATE device SET uuid = 'GPU-made-{rank}';""")
+                UPDATE device SET uuid = 'GPU-made-{rank}';
+                UPDATE communicator SET rank = {rank};
+                UPDATE launch_device SET start_offset_ns = start_offset_ns + {rank * LATER_NS},
+                  dur_ns = dur_ns - {rank * LATER_NS} WHERE enter_ns IN (
+                    SELECT enter_ns FROM launch WHERE group_id NOTNULL AND {int(collectives)});""")
     return operations * len(paths)

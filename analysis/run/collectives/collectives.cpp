@@ -29,6 +29,7 @@ struct Collectives::Impl {
     std::unordered_map<int64_t, std::vector<LaunchWait>> waits;  // by rank_id, by enter
 
     void add(const TraceFacts& facts, std::vector<CommSeat> read);
+    void make_room_for_waits();
     void take_waits(const RunCommunicator& comm);
 };
 
@@ -63,8 +64,17 @@ void Collectives::match() {
             all.clocks.learn(instance, comm.clock_of_rank);
     all.clocks.settle();
     all.step_shifts = find_step_shifts(all);
+    impl_->make_room_for_waits();
     for (const RunCommunicator& comm : all.communicators) impl_->take_waits(comm);
     for (auto& [rank, waits] : impl_->waits) keep_longest(waits);
+}
+
+// For as many as there can be: growing step by step would take twice the room.
+void Collectives::Impl::make_room_for_waits() {
+    std::unordered_map<int64_t, size_t> most;
+    for (const RunCommunicator& comm : all.communicators)
+        for (const CommSeat& seat : comm.seats) most[seat.facts->rank_id] += seat.launches.size();
+    for (const auto& [rank, launches] : most) waits[rank].reserve(launches);
 }
 
 // The wait lies at the beginning: where there are several kernels, the first ones have it. Of messages that

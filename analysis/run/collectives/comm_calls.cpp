@@ -5,6 +5,8 @@
 #include <map>
 
 #include "../../../shim/schema/flags.h"
+#include "../../sqlite/number_rows.h"
+#include "../../trace/by_number.h"
 #include "comm_kernels.h"
 #include "graph_replays.h"
 
@@ -96,38 +98,50 @@ std::map<int64_t, int32_t> lanes_by_stream(const TraceFacts& facts) {
     return lanes;
 }
 
+ByNumber<CollectiveOp> operations_of(const Database& base) {
+    ByNumber<CollectiveOp> operations;
+    Query apis = base.prepare("SELECT id, base FROM api");
+    while (apis.step())
+        operations[apis.number(0)] = operation_of(apis.text(1)).value_or(CollectiveOp::unnamed);
+    return operations;
+}
+
 // Each call's communicator row stands in `tag` until the kernels are linked.
 void read_calls(const TraceFacts& facts, const std::map<int64_t, size_t>& seat_of_row,
                 std::vector<CommSeat>& seats) {
+    enum Column : size_t { kApi, kRow, kSeq, kBytes, kGroup, kPeer, kType, kStream, kFlags, kDur };
     const auto lanes = lanes_by_stream(facts);
+    const ByNumber<CollectiveOp> operations = operations_of(facts.trace->base);
     int64_t no_group = 0;  // such a call is alone
-    Query query = facts.trace->base.prepare(
-        "SELECT c.enter_ns, a.base, c.communicator_id, c.seq, c.bytes, c.group_id, c.peer, c.dtype,"
-        " c.stream_id, c.flags, c.dur_ns FROM collective c JOIN api a ON a.id = c.api_id"
-        " WHERE c.enter_ns >= ?1 AND NOT " +
-        sql_bit(kRowFailed, "c") + " ORDER BY c.enter_ns");
-    query.bind(1, facts.trace->from_ns);
-    while (query.step()) {
-        int64_t row = query.is_null(3) ? kNowhere : query.maybe(2).value_or(kNowhere);
+    NumberRows rows(facts.trace->base, "collective", "enter_ns",
+                    {"api_id", "communicator_id", "seq", "bytes", "group_id", "peer", "dtype", "stream_id",
+                     "flags", "dur_ns"},
+                    facts.trace->from_ns);
+    for (NumberRow one; rows.next(one);) {
+        const CollectiveOp* op = one.is_null(kApi) ? nullptr : operations.find(one.number(kApi));
+        if (op == nullptr || one.is_null(kFlags) || (one.number(kFlags) & kRowFailed) != 0) continue;
+        int64_t row = one.is_null(kSeq) ? kNowhere : one.number_or(kRow, kNowhere);
         if (!seat_of_row.contains(row)) row = kNowhere;
         CommSeat& seat = seats[seat_of_row.at(row)];
         CommCall call = {};
-        call.call.op = operation_of(query.text(1)).value_or(CollectiveOp::unnamed);
-        call.call.sequence = row == kNowhere ? static_cast<int64_t>(seat.calls.size()) + 1 : query.number(3);
-        call.call.bytes = query.maybe(4).value_or(kUnknownBytes);
-        call.call.group = query.maybe(5).value_or(--no_group);
-        call.call.peer = static_cast<int>(query.maybe(6).value_or(-1));
-        call.call.aborted = (query.number(9) & kRowUnfinished) != 0;
+        call.call.op = *op;
+        call.call.sequence =
+            row == kNowhere ? static_cast<int64_t>(seat.calls.size()) + 1 : one.number(kSeq);
+        call.call.bytes = one.number_or(kBytes, kUnknownBytes);
+        call.call.group = one.is_null(kGroup) ? --no_group : one.number(kGroup);
+        call.call.peer = static_cast<int>(one.number_or(kPeer, -1));
+        call.call.aborted = (one.number(kFlags) & kRowUnfinished) != 0;
         call.call.tag = row;
-        call.enter_ns = query.number(0);
-        const bool is_told = facts.called.empty() || !query.is_null(10);  // else it stands where it ran
+        call.enter_ns = one.key;
+        const bool is_told = facts.called.empty() || !one.is_null(kDur);  // else it stands where it ran
         call.step = is_told ? step_at(facts, call.enter_ns) : kNoStep;
-        const auto lane = lanes.find(query.maybe(8).value_or(-1));
+        const auto lane = lanes.find(one.number_or(kStream, -1));
         call.lane = lane == lanes.end() ? kNoLane : lane->second;
-        call.dtype = static_cast<int16_t>(query.maybe(7).value_or(-1));
-        call.captured = (query.number(9) & kRowCaptured) != 0;
+        call.dtype = static_cast<int16_t>(one.number_or(kType, -1));
+        call.captured = (one.number(kFlags) & kRowCaptured) != 0;
         seat.calls.push_back(std::move(call));
     }
+    for (CommSeat& seat : seats) seat.calls.shrink_to_fit();
 }
 
 // -1: they are of several, or it is not known.

@@ -60,9 +60,12 @@ std::vector<Launch> read_launches(const TraceFacts& facts, const std::string& fr
         }
         launches.push_back(launch);
     }
-    std::sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) {
+    const auto is_before = [](const Launch& a, const Launch& b) {
         return std::pair(a.group, a.enter_ns) < std::pair(b.group, b.enter_ns);
-    });
+    };
+    // Groups are numbered as they are made, so they nearly always are.
+    if (!std::is_sorted(launches.begin(), launches.end(), is_before))
+        std::sort(launches.begin(), launches.end(), is_before);
     const auto same = [](const Launch& a, const Launch& b) { return a.enter_ns == b.enter_ns; };
     launches.erase(std::unique(launches.begin(), launches.end(), same), launches.end());
     return launches;
@@ -70,19 +73,24 @@ std::vector<Launch> read_launches(const TraceFacts& facts, const std::string& fr
 
 std::vector<CallPlace> calls_by_group(const std::vector<CommSeat>& seats) {
     std::vector<CallPlace> places;
+    size_t calls = 0;
+    for (const CommSeat& seat : seats) calls += seat.calls.size();
+    places.reserve(calls);
     for (size_t seat = 0; seat < seats.size(); ++seat)
         for (size_t call = 0; call < seats[seat].calls.size(); ++call)
             places.push_back({seats[seat].calls[call].call.group, seat, call});
-    std::stable_sort(places.begin(), places.end(),
-                     [](const CallPlace& a, const CallPlace& b) { return a.group < b.group; });
+    const auto is_before = [](const CallPlace& a, const CallPlace& b) { return a.group < b.group; };
+    if (!std::is_sorted(places.begin(), places.end(), is_before))
+        std::stable_sort(places.begin(), places.end(), is_before);
     return places;
 }
 
+// Both by group.
 bool all_have_kernels(const std::vector<CallPlace>& places, const std::vector<Launch>& launches) {
+    auto launch = launches.begin();
     return std::all_of(places.begin(), places.end(), [&](const CallPlace& place) {
-        return std::binary_search(launches.begin(), launches.end(),
-                                  Launch{place.group, 0, 0, 0, {}, 0, false},
-                                  [](const Launch& a, const Launch& b) { return a.group < b.group; });
+        while (launch != launches.end() && launch->group < place.group) ++launch;
+        return launch != launches.end() && launch->group == place.group;
     });
 }
 
@@ -136,8 +144,22 @@ void keep_launches(CommSeat& seat, CommCall& call, Launches launches) {
         seat.launches.push_back({launches[i]->enter_ns, *launches[i]->device});
 }
 
+// A call that is alone in its group: what it could have launched is its own.
+void link_alone(const TraceFacts& facts, std::span<const Launch> of_group, CommSeat& seat, CommCall& call) {
+    const Launches kernels = kernels_of(facts, seat, call, of_group);
+    if (kernels.empty()) return;
+    call.kernel = kernels.front()->kernel;
+    if (call.captured) return;
+    call.call.device = span_of(kernels);
+    if (call.call.device) keep_launches(seat, call, kernels);
+}
+
 void link_group(const TraceFacts& facts, std::span<const CallPlace> places, std::span<const Launch> of_group,
                 std::vector<CommSeat>& seats) {
+    if (places.size() == 1) {
+        CommSeat& seat = seats[places.front().seat];
+        return link_alone(facts, of_group, seat, seat.calls[places.front().call]);
+    }
     std::map<const Launch*, std::set<size_t>> claimed;  // by which seats
     std::vector<Launches> kernels;
     for (const CallPlace& place : places) {
@@ -189,6 +211,7 @@ std::map<int64_t, int64_t> link_kernels(const TraceFacts& facts, std::vector<Com
         launch = end;
         from = to;
     }
+    for (CommSeat& seat : seats) seat.launches.shrink_to_fit();
     return captured;
 }
 

@@ -112,6 +112,9 @@ RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks&
         present.push_back(seat.rank);
         comm.clock_of_rank[static_cast<size_t>(seat.rank)] = clocks.clock_of(seat.facts->rank_id);
     }
+    size_t most = 0;  // room that nothing is put into takes no memory
+    for (const CommSeat& seat : comm.seats) most = std::max(most, seat.calls.size());
+    comm.instances.reserve(most);
     CommunicatorMatch match(comm.ranks, present,
                             {[&](const CollectiveInstance& instance) { comm.instances.push_back(instance); },
                              [&](const CollectiveMismatch& mismatch) {

@@ -63,14 +63,11 @@ void find_work(const RunCommunicator& comm, const SkewReplay& replay, Skew& skew
         if (before != nullptr && before->replays != 1) break;  // replays may lie anywhere behind it
         const RankPart& first = after.parts.front();
         const int32_t step = comm.call(first).step;
-        if (before != nullptr && counts(*comm.seat(first).facts, step)) {
-            const CollectiveInstance two[] = {*before, after};
-            const int64_t steps[] = {step, step};
-            for (WorkBefore& one : own_work(two, steps)) {
-                skew.work.push_back(std::move(one));
+        if (before != nullptr && counts(*comm.seat(first).facts, step))
+            if (auto work = own_work(*before, after, step)) {
+                skew.work.push_back(std::move(*work));
                 skew.instances.push_back(static_cast<size_t>(&after - comm.instances.data()));
             }
-        }
         before = &after;
     }
     if (replay.is_known()) take_replayed(replay.at_most_saved(), fewest_steps(comm.seats.size()), skew);
