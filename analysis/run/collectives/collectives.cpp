@@ -65,7 +65,10 @@ void Collectives::match() {
     all.clocks.settle();
     all.step_shifts = find_step_shifts(all);
     impl_->make_room_for_waits();
-    for (const RunCommunicator& comm : all.communicators) impl_->take_waits(comm);
+    for (RunCommunicator& comm : all.communicators) {
+        impl_->take_waits(comm);
+        for (CommSeat& seat : comm.seats) seat.launches = {};  // nobody else asks for them
+    }
     for (auto& [rank, waits] : impl_->waits) keep_longest(waits);
 }
 
@@ -105,6 +108,7 @@ LaunchWaits Collectives::waits_of(int64_t rank_id) const {
 }
 
 void Collectives::write(RunDb& run) {
+    impl_->waits = {};
     const CollectiveRun& all = impl_->all;
     const std::vector<CommLink> links = communicator_links(all);
     write_instances(all, run);

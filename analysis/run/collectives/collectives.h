@@ -23,7 +23,7 @@ class Collectives {
     void read(const TraceFacts& facts);                                 // they must outlive this object
     void read_all(std::span<const TraceFacts> all, size_t processors);  // the same, several at once
     void match();
-    // Of the rank's kernels of collectives those of which it is known.
+    // Of the rank's kernels of collectives those of which it is known; until write.
     LaunchWaits waits_of(int64_t rank_id) const;
     const CollectiveRun& all() const;  // when they are matched
     void write(RunDb& run);            // when all traces' parts have written their rows, which it reads

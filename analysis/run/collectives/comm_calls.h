@@ -42,7 +42,8 @@ struct CommSeat {
     int64_t device_id;  // -1: not known
     bool has_place;     // its rank is known
     std::vector<CommCall> calls;
-    std::vector<CommLaunch> launches;  // by call, in the order in which they ran
+    // By call, in the order in which they ran; until it is known how long each call waited.
+    std::vector<CommLaunch> launches;
 
     const Gpu* gpu() const;  // none: not known
 };

@@ -1,7 +1,7 @@
 // What each collective of a rank came after, on its host and on its GPU (pass/work_paths.h): from this the
 // ranks' steps are replayed without one of them (skew/replay.h). Of traces that name the events that a stream
 // waits for, in pieces in which everything has device times, without our events.
-#include <cstring>
+#include <string>
 
 #include "../busy/input_copies.h"
 #include "../pass/work_paths.h"
@@ -70,21 +70,20 @@ class CommPathsPart : public PartByCall<CommPathsPart> {
     }
 
     void finish(RunDb& run) override {
-        for (const WorkNode& node : paths_.nodes())
-            run.add("collective_path",
-                    {facts_.rank_id, node.group_id, int64_t{node.piece}, node.launch_ns, node.end_ns,
-                     static_cast<int64_t>(node.kind), static_cast<int64_t>(node.launch.size()), blob(node)});
+        ManyRows rows(run, "collective_path");
+        std::string bytes;
+        for (const WorkNode& node : paths_.nodes()) {
+            bytes.clear();
+            for (const auto* paths : {&node.launch, &node.arrival})
+                bytes.append(reinterpret_cast<const char*>(paths->data()), paths->size() * sizeof(WorkPath));
+            rows.add({facts_.rank_id, node.group_id, int64_t{node.piece}, node.launch_ns, node.end_ns,
+                      static_cast<int64_t>(node.kind), static_cast<int64_t>(node.launch.size()),
+                      BlobView{bytes}});
+        }
+        rows.end();
     }
 
   private:
-    static Blob blob(const WorkNode& node) {
-        std::vector<WorkPath> all = node.launch;
-        all.insert(all.end(), node.arrival.begin(), node.arrival.end());
-        Blob blob;
-        blob.bytes.resize(all.size() * sizeof(WorkPath));
-        if (!all.empty()) std::memcpy(blob.bytes.data(), all.data(), blob.bytes.size());
-        return blob;
-    }
 
     const TraceFacts& facts_;
     InputCopies inputs_;

@@ -28,7 +28,8 @@ void bind(sqlite3_stmt* statement, int parameter, const OneOf& value) {
             sqlite3_bind_text(statement, parameter, text.data(), static_cast<int>(text.size()),
                               SQLITE_STATIC);
         }
-        void operator()(const Blob& blob) const {
+        void operator()(const Blob& blob) const { (*this)(BlobView{blob.bytes}); }
+        void operator()(BlobView blob) const {
             sqlite3_bind_blob(statement, parameter, blob.bytes.data(), static_cast<int>(blob.bytes.size()),
                               SQLITE_STATIC);
         }

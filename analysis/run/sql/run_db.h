@@ -30,7 +30,10 @@ constexpr int kRunSchema = 19;
 
 // A value of one of many rows: it owns nothing, for what is copied and freed for each takes longer than
 // SQLite does to write them.
-using PlainValue = std::variant<std::nullptr_t, int64_t, double, std::string_view>;
+struct BlobView {
+    std::string_view bytes;
+};
+using PlainValue = std::variant<std::nullptr_t, int64_t, double, std::string_view, BlobView>;
 
 class RunDb {
   public:
@@ -87,8 +90,7 @@ class ManyRows {
 
     void add(std::initializer_list<PlainValue> row) {
         size_t bytes = 0;
-        for (const PlainValue& cell : row)
-            if (const auto* text = std::get_if<std::string_view>(&cell)) bytes += text->size();
+        for (const PlainValue& cell : row) bytes += bytes_of(cell).size();
         if (texts_.capacity() - texts_.size() < bytes) make_room(bytes);
         columns_ = row.size();
         for (const PlainValue& cell : row) rows_.push_back(kept(cell));
@@ -105,26 +107,32 @@ class ManyRows {
     }
 
   private:
-    static constexpr size_t kAtOnce = 16, kTextBytes = 1024;
+    static constexpr size_t kAtOnce = 16, kTextBytes = 8192;
 
     // Texts that rows have been told do not move.
     void make_room(size_t bytes) {
         end();
         texts_.reserve(std::max(kTextBytes, bytes));
     }
+    static std::string_view bytes_of(const PlainValue& cell) {
+        if (const auto* text = std::get_if<std::string_view>(&cell)) return *text;
+        const auto* blob = std::get_if<BlobView>(&cell);
+        return blob == nullptr ? std::string_view() : blob->bytes;
+    }
     PlainValue kept(const PlainValue& cell) {
-        const auto* text = std::get_if<std::string_view>(&cell);
-        if (text == nullptr) return cell;
+        const bool is_text = std::holds_alternative<std::string_view>(cell);
+        if (!is_text && !std::holds_alternative<BlobView>(cell)) return cell;
         const size_t from = texts_.size();
-        texts_ += *text;
-        return std::string_view(texts_).substr(from);
+        texts_ += bytes_of(cell);
+        const std::string_view here = std::string_view(texts_).substr(from);
+        return is_text ? PlainValue(here) : PlainValue(BlobView{here});
     }
 
     RunDb& run_;
     const char* table_;
     size_t columns_ = 0;
     std::vector<PlainValue> rows_;  // value by value
-    std::string texts_;             // of these
+    std::string texts_;             // of these, blobs as well
 };
 
 inline Value maybe(const std::optional<int64_t>& value) { return value ? Value(*value) : Value(nullptr); }
