@@ -53,6 +53,7 @@ class HistoryOf {
             if (place != meeting_of_.end()) take(row, static_cast<size_t>(place->second));
         }
         if (place_.size() >= most) meetings_ = *std::max_element(place_.begin(), place_.end()) + 1;
+        history_.paths.shrink_to_fit();
         return std::move(history_);
     }
     // The first so many, where the limit left out those behind.

@@ -40,19 +40,22 @@ int64_t steps_of(const std::vector<WorkBefore>& work) {
 
 // What was replayed of it, unless that is too few steps to tell a slow rank by. Each piece begins a replay,
 // and of steps that are as long as pieces nearly none has a whole one.
-void take_replayed(const std::vector<std::vector<int64_t>>& replayed_ns, int64_t enough_steps, Skew& skew) {
-    std::vector<WorkBefore> work;
-    std::vector<size_t> instances;
+void take_replayed(std::vector<std::vector<int64_t>> replayed_ns, int64_t enough_steps, Skew& skew) {
+    std::vector<size_t> known;  // of the work
+    int64_t steps = 0;
     for (size_t i = 0; i < skew.work.size(); ++i) {
         if (replayed_ns[skew.instances[i]].empty()) continue;
-        work.push_back(skew.work[i]);
-        work.back().replayed_ns = replayed_ns[skew.instances[i]];
-        instances.push_back(skew.instances[i]);
+        steps += known.empty() || skew.work[i].step != skew.work[known.back()].step;
+        known.push_back(i);
     }
-    const int64_t steps = steps_of(work);
     if (!skew.replayed && steps < enough_steps && steps < steps_of(skew.work)) return;
-    skew.work = std::move(work);
-    skew.instances = std::move(instances);
+    for (size_t i = 0; i < known.size(); ++i) {
+        if (i != known[i]) skew.work[i] = std::move(skew.work[known[i]]);
+        skew.instances[i] = skew.instances[known[i]];
+        skew.work[i].replayed_ns = std::move(replayed_ns[skew.instances[i]]);
+    }
+    skew.work.resize(known.size());
+    skew.instances.resize(known.size());
 }
 
 // What lies in no step that counts is left out.
