@@ -28,6 +28,25 @@ PlainValue step_of(const CommCall& call) {
     return or_null(!call.captured && call.step != kNoStep, call.step);
 }
 
+void add(const RunCommunicator& comm, const CollectiveInstance& instance, const InstanceTimes& times,
+         CollectiveSums& sums) {
+    const auto parts = static_cast<int64_t>(instance.parts.size());
+    const bool are_missing = parts < instance.ranks;
+    for (size_t i = 0; i < instance.parts.size(); ++i) {
+        const RankPart& part = instance.parts[i];
+        if (!part.device) continue;
+        const auto own_ns = static_cast<double>(part.device->length_ns());
+        CollectiveSum& sum = sums[comm.seat(part).facts->rank_id];
+        const bool is_message = instance.op == CollectiveOp::send && !times.wait_ns[i];
+        sum.own_ns += own_ns;
+        if (!comm.is_known() || are_missing || is_message) sum.unknown_ns += own_ns;
+        sum.messages |= comm.is_known() && is_message && !are_missing;
+        if (!comm.is_known() || !are_missing) continue;
+        sum.ranks = std::max(sum.ranks, std::optional<int64_t>(instance.ranks));
+        sum.parts = std::max(sum.parts, std::optional(parts));
+    }
+}
+
 void write_instance(const RunCommunicator& comm, const CollectiveInstance& instance,
                     const InstanceTimes& times, int64_t id, ManyRows& rows) {
     for (size_t i = 0; i < instance.parts.size(); ++i) {
@@ -101,7 +120,7 @@ PlainValue gpu_of(const TraceFacts& facts, const Lane* lane) {
 }
 
 // Nobody says what they moved or with whom: they are not matched, and have no transfer or wait.
-int64_t write_custom_of(const TraceFacts& facts, int64_t id, ManyRows& rows) {
+int64_t write_custom_of(const TraceFacts& facts, int64_t id, ManyRows& rows, CollectiveSums& sums) {
     const std::string shapes = custom_shapes(facts);
     if (shapes.empty()) return id;
     const bool timed = facts.trace->base.has("launch_device");
@@ -116,6 +135,10 @@ int64_t write_custom_of(const TraceFacts& facts, int64_t id, ManyRows& rows) {
         const CommOperation operation = facts.kernel_of_shape(query.number(2))->facts.comm_operation;
         const int32_t step = step_at(facts, query.number(0));
         const bool ran = !query.is_null(3) && query.number(4) > 0;
+        if (ran) {
+            sums[facts.rank_id].own_ns += static_cast<double>(query.number(4));
+            sums[facts.rank_id].unknown_ns += static_cast<double>(query.number(4));
+        }
         rows.add({id++,
                   facts.rank_id,
                   nullptr,
@@ -145,24 +168,33 @@ int64_t write_custom_of(const TraceFacts& facts, int64_t id, ManyRows& rows) {
 
 }  // namespace
 
-void write_instances(const CollectiveRun& all, RunDb& run) {
+void write_instances(const CollectiveRun& all, RunDb& run, CollectiveSums& sums) {
     int64_t id = 0;
     ManyRows rows(run, "collective_instance");
     for (const RunCommunicator& comm : all.communicators) {
         const auto error_ns = clock_error_ns(comm, all.clocks);
-        for (const CollectiveInstance& instance : comm.instances)
-            write_instance(comm, instance, times_of(comm, instance, all.clocks, error_ns), id++, rows);
+        for (const CollectiveInstance& instance : comm.instances) {
+            const InstanceTimes times = times_of(comm, instance, all.clocks, error_ns);
+            write_instance(comm, instance, times, id++, rows);
+            add(comm, instance, times, sums);
+        }
         for (const CollectiveMismatch& one : comm.mismatches) write_mismatch(comm, one, run);
     }
     rows.end();
 }
 
-void write_custom(const CollectiveRun& all, RunDb& run) {
+void write_custom(const CollectiveRun& all, RunDb& run, CollectiveSums& sums) {
     Query next(run.raw(), "run", "SELECT coalesce(max(instance) + 1, 0) FROM collective_instance");
     int64_t id = next.step() ? next.number(0) : 0;
     ManyRows rows(run, "collective_instance");
-    for (const TraceFacts* facts : all.traces) id = write_custom_of(*facts, id, rows);
+    for (const TraceFacts* facts : all.traces) id = write_custom_of(*facts, id, rows, sums);
     rows.end();
+}
+
+void write_sums(const CollectiveSums& sums, RunDb& run) {
+    for (const auto& [rank_id, sum] : sums)
+        run.add("collective_sum", {rank_id, sum.own_ns, sum.unknown_ns, int64_t{sum.messages},
+                                   maybe(sum.ranks), maybe(sum.parts)});
 }
 
 }  // namespace gpushim::analysis

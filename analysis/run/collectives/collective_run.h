@@ -1,7 +1,8 @@
-// What the rows of collectives are written from, and who writes which: each of these is given the whole run
-// when its parts have written theirs. One thread.
+// What the rows of collectives are written from, and who writes which: each of these is given the whole run,
+// and but for the first one when its parts have written theirs. One thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -34,8 +35,19 @@ struct CommLink {
 };
 std::vector<CommLink> communicator_links(const CollectiveRun& all);  // by communicator
 
-void write_instances(const CollectiveRun& all, RunDb& run);  // and mismatches
-void write_custom(const CollectiveRun& all, RunDb& run);     // kernels that are known by their name only
+// Of a rank, as v_collective_sum adds up rows of instances.
+struct CollectiveSum {
+    double own_ns = 0, unknown_ns = 0;
+    bool messages = false;
+    std::optional<int64_t> ranks, parts;
+};
+using CollectiveSums = std::map<int64_t, CollectiveSum>;  // by rank_id
+
+// And mismatches. Reads neither the run nor traces: any thread.
+void write_instances(const CollectiveRun& all, RunDb& run, CollectiveSums& sums);
+void write_custom(const CollectiveRun& all, RunDb& run,
+                  CollectiveSums& sums);  // known by a kernel's name only
+void write_sums(const CollectiveSums& sums, RunDb& run);
 void write_communicators(const CollectiveRun& all, std::span<const CommLink> links, RunDb& run);
 void write_stats(const CollectiveRun& all, std::span<const CommLink> links, RunDb& run);
 void write_allreduce_check(const CollectiveRun& all, RunDb& run);  // reads collective_stat

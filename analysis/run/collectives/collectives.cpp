@@ -27,6 +27,7 @@ struct Collectives::Impl {
     CollectiveRun all;
     SeatsByName seats;                                           // until they are matched
     std::unordered_map<int64_t, std::vector<LaunchWait>> waits;  // by rank_id, by enter
+    CollectiveSums sums;                                         // of what has been written
 
     void add(const TraceFacts& facts, std::vector<CommSeat> read);
     void make_room_for_waits();
@@ -107,12 +108,14 @@ LaunchWaits Collectives::waits_of(int64_t rank_id) const {
     return rank == impl_->waits.end() ? LaunchWaits() : LaunchWaits(rank->second);
 }
 
+void Collectives::write_each(RunDb& run) { write_instances(impl_->all, run, impl_->sums); }
+
 void Collectives::write(RunDb& run) {
     impl_->waits = {};
     const CollectiveRun& all = impl_->all;
+    write_custom(all, run, impl_->sums);
+    write_sums(impl_->sums, run);
     const std::vector<CommLink> links = communicator_links(all);
-    write_instances(all, run);
-    write_custom(all, run);
     write_communicators(all, links, run);
     write_stats(all, links, run);
     write_allreduce_check(all, run);

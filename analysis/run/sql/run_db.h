@@ -26,7 +26,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 19;
+constexpr int kRunSchema = 20;
 
 // A value of one of many rows: it owns nothing, for what is copied and freed for each takes longer than
 // SQLite does to write them.

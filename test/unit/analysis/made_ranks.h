@@ -2,6 +2,7 @@
 // stream 2 for NCCL, and what is known of it before its calls are gone through.
 #pragma once
 
+#include <catch2/catch.hpp>
 #include <deque>
 #include <map>
 #include <string>
@@ -159,7 +160,9 @@ class Ranks {
         return collectives_;
     }
     void write(const ReplayLimits& limits = {}) {
-        match().write(run_);
+        match().write_each(run_);
+        collectives_.write(run_);
+        check_sums();
         keep_rows(run_);
         write_between_ranks(collectives_.all(), run_, limits);
     }
@@ -177,6 +180,12 @@ class Ranks {
     }
 
   private:
+    // What is kept of a rank's collectives together is what their rows say.
+    void check_sums() {
+        const std::string columns = "SELECT rank_id, own_ns, unknown_ns, messages, ranks, parts FROM ";
+        CHECK(ask(columns + "collective_sum ORDER BY 1") == ask(columns + "v_collective_sum ORDER BY 1"));
+    }
+
     TemporaryFolder folder_;
     std::deque<Rank> ranks_;
     Collectives collectives_;

@@ -52,7 +52,8 @@ class RunRows {
             for (size_t i = 0; i < kRunSqlFiles; ++i)
                 if (std::string_view(kRunSql[i].name).starts_with(folder)) base_.run(kRunSql[i].text);
         // What a run has when it is derived, of whatever rows come.
-        base_.run("DROP TABLE step_sum; CREATE VIEW step_sum AS SELECT * FROM v_step_sum");
+        for (const std::string kept : {"step_sum", "collective_sum"})
+            base_.run("DROP TABLE " + kept + "; CREATE VIEW " + kept + " AS SELECT * FROM v_" + kept);
     }
 
     RunRows& add(const char* table, Cells cells) {

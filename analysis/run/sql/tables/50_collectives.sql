@@ -17,6 +17,16 @@ CREATE TABLE collective_instance (
   PRIMARY KEY (instance, rank_id, comm_rank)  -- a process may have several of its ranks
 );
 
+-- What v_collective_sum says, kept: to put the rows of each rank together takes as long as to write them.
+CREATE TABLE collective_sum (
+  rank_id INTEGER PRIMARY KEY,
+  own_ns REAL,          -- of all that ran
+  unknown_ns REAL,      -- of those of which it is not known how long the rank waited
+  messages INTEGER,     -- 1: one of these is a message of which both ends were seen
+  ranks INTEGER,        -- where not all ranks were seen, the most that take part …
+  parts INTEGER         -- … and that were seen; NULL: all were
+);
+
 CREATE TABLE collective_mismatch (
   comm TEXT, seq INTEGER, kind TEXT, rank INTEGER, other_rank INTEGER, said TEXT, other_said TEXT
 );

@@ -130,29 +130,31 @@ FROM v_gpu_basis b
   JOIN v_gpu_step v ON v.gpu_id = b.gpu_id AND v.step = b.step
   JOIN gpu_step g ON g.gpu_id = b.gpu_id AND g.step = b.step;
 
+-- Collectives of each rank that ran, and what is not known of them.
+CREATE VIEW v_collective_sum AS
+SELECT c.rank_id, total(c.own_ns) AS own_ns,
+  total(CASE WHEN c.custom = 1 OR c.ranks IS NULL OR c.parts < c.ranks
+               OR (c.op = 'send' AND c.wait_ns IS NULL) THEN c.own_ns ELSE 0 END) AS unknown_ns,
+  max(c.op = 'send' AND c.wait_ns IS NULL AND coalesce(c.parts = c.ranks, 0)) AS messages,
+  max(CASE WHEN c.parts < c.ranks THEN c.ranks END) AS ranks,
+  max(CASE WHEN c.parts < c.ranks THEN c.parts END) AS parts
+FROM collective_instance c WHERE c.own_ns IS NOT NULL GROUP BY c.rank_id;
+
 -- GPUs of which it is not known how long their collectives waited for other ranks: a row for each.
 CREATE VIEW v_unknown_wait AS
 SELECT u.gpu_id,
   CASE WHEN o.ranks IS NOT NULL
-       THEN 'of ' || o.ranks || ' ranks ' || o.seen || CASE WHEN o.seen = 1 THEN ' is' ELSE ' are' END
+       THEN 'of ' || o.ranks || ' ranks ' || o.parts || CASE WHEN o.parts = 1 THEN ' is' ELSE ' are' END
             || ' in this run: how long it waited for the others is not known'
        WHEN o.messages = 1 THEN 'it is not known when the other ends of its messages began'
        ELSE 'its collectives do not say of which ranks they are' END AS why
-FROM gpu u JOIN (
-    SELECT c.rank_id, CAST(sum(c.own_ns) AS DOUBLE) AS all_ns,
-      sum(CASE WHEN c.custom = 1 OR c.ranks IS NULL OR c.parts < c.ranks
-                 OR (c.op = 'send' AND c.wait_ns IS NULL) THEN c.own_ns ELSE 0 END) AS unknown_ns,
-      max(c.op = 'send' AND c.parts = c.ranks AND c.wait_ns IS NULL) AS messages,
-      max(CASE WHEN c.parts < c.ranks THEN c.ranks END) AS ranks,
-      max(CASE WHEN c.parts < c.ranks THEN c.parts END) AS seen
-    FROM collective_instance c WHERE c.own_ns IS NOT NULL GROUP BY c.rank_id) o ON o.rank_id = u.rank_id
-WHERE o.unknown_ns > 0.01 * o.all_ns
+FROM gpu u JOIN collective_sum o ON o.rank_id = u.rank_id
+WHERE o.unknown_ns > 0.01 * o.own_ns
 UNION ALL
 SELECT u.gpu_id, 'its collectives are not linked to calls of NCCL'
 FROM gpu u
 WHERE EXISTS (SELECT 1 FROM kernel k WHERE k.gpu_id = u.gpu_id AND coalesce(k.comm_source, 'none') <> 'none')
-  -- one list of ranks for all GPUs: no index leads from a rank to its instances
-  AND u.rank_id NOT IN (SELECT c.rank_id FROM collective_instance c WHERE c.own_ns IS NOT NULL);
+  AND u.rank_id NOT IN (SELECT rank_id FROM collective_sum);
 
 -- A GPU over all of these: sums in ns. NULL: how long it waited, and so what was exposed beside that, is not
 -- known (v_unknown_wait).
