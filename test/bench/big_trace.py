@@ -85,7 +85,8 @@ def make(path, launches, rank=0, ranks=1, per_step=PER_STEP, collectives=False):
 
 def made_ranks(paths, launches, per_step=PER_STEP, collectives=False):
     """A trace of so many launches for each rank of one run. All that is in them but who they are is the same,
-    so it is copied, which is quicker; each rank's kernels of collectives begin later than the one's before."""
+    so it is copied, which is quicker; kernels of collectives begin later on each rank than on the one before.
+    """
     operations = make(paths[0], launches, 0, len(paths), per_step, collectives)
     for rank, path in enumerate(paths[1:], 1):
         shutil.copyfile(paths[0], path)

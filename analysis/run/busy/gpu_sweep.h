@@ -87,7 +87,7 @@ class GpuSweep {
     } untimed_, untimed_late_;
     std::optional<Gaps> gaps_;
     std::vector<Gap> asked_;
-    Attributed answer_;  // of the last one
+    Attributed answer_;                                          // of the last one
     std::optional<DeviceOperation> behind_;                      // the first that starts behind what is known
     std::unordered_multimap<int64_t, Dependency> dependencies_;  // by enter; it may be of several
     LaunchFigures launches_;

@@ -125,8 +125,7 @@ void read_calls(const TraceFacts& facts, const std::map<int64_t, size_t>& seat_o
         CommSeat& seat = seats[seat_of_row.at(row)];
         CommCall call = {};
         call.call.op = *op;
-        call.call.sequence =
-            row == kNowhere ? static_cast<int64_t>(seat.calls.size()) + 1 : one.number(kSeq);
+        call.call.sequence = row == kNowhere ? static_cast<int64_t>(seat.calls.size()) + 1 : one.number(kSeq);
         call.call.bytes = one.number_or(kBytes, kUnknownBytes);
         call.call.group = one.is_null(kGroup) ? --no_group : one.number(kGroup);
         call.call.peer = static_cast<int>(one.number_or(kPeer, -1));

@@ -84,7 +84,6 @@ class CommPathsPart : public PartByCall<CommPathsPart> {
     }
 
   private:
-
     const TraceFacts& facts_;
     InputCopies inputs_;
     Turns turns_;

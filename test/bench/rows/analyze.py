@@ -83,6 +83,7 @@ def measure():
         rows = min(SQL_ROWS, large)
         yield Figure("busy alone in SQL", rows / in_sql(path) / 1e6, "M/s a core", why=f"{rows:,} operations")
         yield from ranks_together(pathlib.Path(folder), path)
+        yield from collectives(pathlib.Path(folder))
 
 
 def one_with_all(path, folder):
@@ -117,6 +118,21 @@ def ranks_together(folder, first):
     yield Figure("report on all of them", took_cpu / cpu, "of that", at_most=0.3,
                  why=f"of the CPU that analysing took: {took:.1f} s, {took_cpu:.1f} s of CPU, at most"
                      f" {memory / 2**20:.0f} MiB")
+
+
+def collectives(folder):
+    """What a call of NCCL adds, that all ranks make: one launch in ten is of one. Each is held in memory."""
+    paths = [folder / f"rank{rank}.db" for rank in range(RANKS)]
+    (_, cpu, memory), (wall, cpu_with, memory_with) = (
+        (big_trace.made_ranks(paths, SIZES[-2], 10 * big_trace.PER_STEP, are_there),
+         analysed(paths, folder / "run.db"))[1] for are_there in (False, True))
+    calls = RANKS * SIZES[-2] // 10
+    why = (f"{calls:,} calls of {RANKS} ranks: {wall:.1f} s, {cpu_with:.1f} s of CPU and"
+           f" {memory_with / 2**20:.0f} MiB; without them {cpu:.1f} s and {memory / 2**20:.0f} MiB")
+    yield Figure("a call of NCCL", (cpu_with - cpu) / calls * 1e6, "us of CPU", at_most=None if QUICK else 20,
+                 why=why)
+    yield Figure("its memory", (memory_with - memory) / calls, "bytes",
+                 at_most=None if QUICK else 800, why=why)
 
 
 if __name__ == "__main__":

@@ -47,8 +47,8 @@ class Golden(cli.Case):
 
     def test_train(self):
         """Which Python there is, is not the report's."""
-        text = self.report_when("SELECT 1 FROM (SELECT count(most_j) AS known FROM gpu_energy) WHERE known = 2",
-                                "python3", cli.TRAIN, "--ranks", 2, GPUSIM_DEVICES=2)
+        is_sampled = "SELECT 1 FROM (SELECT count(most_j) AS known FROM gpu_energy) WHERE known = 2"
+        text = self.report_when(is_sampled, "python3", cli.TRAIN, "--ranks", 2, GPUSIM_DEVICES=2)
         self.compare("train.report.txt", re.sub(r"python3\.\d+", "python3", text))
         self.assertIn("most in sgd_update__25us", " ".join(text.split()))
         page = self.folder / "a.html"

@@ -27,8 +27,8 @@ struct Matched {
 // A call in a group of its own, which ran for 10 ns.
 CollectiveCall call(CollectiveOp op, int64_t sequence, int64_t bytes, int64_t group = -1, int peer = -1) {
     const Interval device = {sequence * 100, sequence * 100 + 10};
-    CollectiveCall made = {op, sequence, bytes, group == -1 ? 1000 + sequence : group, peer, false, false, 1,
-                           device};
+    CollectiveCall made = {op,    sequence, bytes, group == -1 ? 1000 + sequence : group, peer, false,
+                           false, 1,        device};
     return made;
 }
 
