@@ -24,6 +24,7 @@ std::map<int64_t, double> share_that_counts(const Situation& run, const KindOfCo
 
 AloneInSteps::AloneInSteps(const Situation& run, const KindOfCopy& kind) {
     const std::map<int64_t, double> shares = share_that_counts(run, kind);
+    if (std::none_of(shares.begin(), shares.end(), [](const auto& of) { return of.second > 0; })) return;
     Query row = run.ask("SELECT gpu_id, step, ns FROM activity WHERE classes = ?1");
     row.bind(1, kind.classes);
     while (row.step())

@@ -22,42 +22,52 @@ constexpr Heading kWithin = {"copy-bound", "Copies within the GPU", "the GPU cop
 constexpr Heading kBesidesOthers = {"copy-bound", "The same copies in each step", "the GPU waits for copies",
                                     "constants kept on the GPU"};
 
-const std::string kSteps =
-    "(SELECT count(*) FROM v_recorded_step s JOIN gpu u ON u.rank_id = s.rank_id"
-    " WHERE u.gpu_id = c.gpu_id AND NOT s.no_step)";
+// How many steps of each GPU were recorded, as rows: asked once, for that goes through all steps.
+std::string steps_by_gpu(const Situation& run) {
+    std::string rows;
+    Query row = run.ask(
+        "SELECT u.gpu_id, (SELECT count(*) FROM v_recorded_step s"
+        " WHERE s.rank_id = u.rank_id AND NOT s.no_step) FROM gpu u");
+    while (row.step())
+        rows += (rows.empty() ? "(VALUES (" : ", (") + std::to_string(row.number(0)) + ", " +
+                std::to_string(row.number(1)) + ")";
+    return rows.empty() ? "(SELECT 0 AS column1, 0 AS column2)" : rows + ")";
+}
 
 // A batch in parts (gradients that are accumulated, steps of one model between those of another): the
 // largest copies to the device come several times in a step, with kernels between them. What comes as often
 // with kernels between, such as labels, is of these parts. More than eight are rather a mask for each layer.
 // Asked once, not for each row.
-const std::string kSizes =
-    "(SELECT gpu_id, bytes_each, sum(behind_kernels) AS times FROM copy_stat WHERE kind = 'h2d' AND position "
-    ">= 0"
-    " GROUP BY gpu_id, bytes_each)";
-const std::string kIsPart =
-    "c.rowid IN (SELECT p.rowid FROM copy_stat p JOIN " + kSizes + " t USING (gpu_id, bytes_each) JOIN " +
-    kSizes +
-    " l ON l.gpu_id = p.gpu_id JOIN (SELECT gpu_id, max(bytes_each) AS bytes FROM copy_stat WHERE kind = "
-    "'h2d'"
-    " AND position >= 0 GROUP BY gpu_id) m ON m.gpu_id = p.gpu_id AND m.bytes = l.bytes_each"
-    " JOIN (SELECT u.gpu_id, count(*) AS steps FROM v_recorded_step s JOIN gpu u ON u.rank_id = s.rank_id"
-    " WHERE NOT s.no_step GROUP BY u.gpu_id) n ON n.gpu_id = p.gpu_id"
-    " WHERE p.kind = 'h2d' AND 10 * l.times BETWEEN 18 * n.steps AND 85 * n.steps"
-    " AND 10 * t.times BETWEEN 9 * l.times AND 11 * l.times)";
+std::string is_part(const std::string& steps) {
+    const std::string sizes =
+        "(SELECT gpu_id, bytes_each, sum(behind_kernels) AS times FROM copy_stat"
+        " WHERE kind = 'h2d' AND position >= 0 GROUP BY gpu_id, bytes_each)";
+    const std::string largest =
+        "(SELECT gpu_id, max(bytes_each) AS bytes FROM copy_stat"
+        " WHERE kind = 'h2d' AND position >= 0 GROUP BY gpu_id)";
+    return "c.rowid IN (SELECT p.rowid FROM copy_stat p JOIN " + sizes + " t USING (gpu_id, bytes_each)" +
+           " JOIN " + sizes + " l ON l.gpu_id = p.gpu_id JOIN " + largest +
+           " m ON m.gpu_id = p.gpu_id AND m.bytes = l.bytes_each JOIN " + steps +
+           " n ON n.column1 = p.gpu_id WHERE p.kind = 'h2d'"
+           " AND 10 * l.times BETWEEN 18 * n.column2 AND 85 * n.column2"
+           " AND 10 * t.times BETWEEN 9 * l.times AND 11 * l.times)";
+}
 
 // Those that recur; of the largest to the device, one that holds up least is taken for the batch.
-const std::string kRecurs =
-    "c.kind <> 'p2p' AND c.max_bytes > 4096 AND c.steps * 10 >= 9 * " + kSteps + " AND NOT (" + kIsPart + ")";
-const std::string kBesidesTheBatch =
-    kRecurs +
-    " AND c.rowid <> coalesce((SELECT b.rowid FROM copy_stat b WHERE b.gpu_id = c.gpu_id AND b.kind = 'h2d'"
-    " AND b.position >= 0 ORDER BY b.max_bytes DESC, b.blocks_kernels_ns, b.rowid LIMIT 1), -1)";
+std::string besides_the_batch(const Situation& run) {
+    const std::string steps = steps_by_gpu(run);
+    return "c.kind <> 'p2p' AND c.max_bytes > 4096 AND c.steps * 10 >= 9 * coalesce((SELECT column2 FROM " +
+           steps + " WHERE column1 = c.gpu_id), 0) AND NOT (" + is_part(steps) +
+           ") AND c.rowid <> coalesce((SELECT b.rowid FROM copy_stat b WHERE b.gpu_id = c.gpu_id"
+           " AND b.kind = 'h2d' AND b.position >= 0"
+           " ORDER BY b.max_bytes DESC, b.blocks_kernels_ns, b.rowid LIMIT 1), -1)";
+}
 
-std::string by_kind(const Situation& run) {
+std::string by_kind(const Situation& run, const std::string& those) {
     std::string kinds;
     Query row =
         run.ask("SELECT c.kind, sum(c.bytes), sum(c.count) FROM copy_stat c WHERE c.position >= 0 AND " +
-                kBesidesTheBatch + " GROUP BY c.kind ORDER BY 2 DESC");
+                those + " GROUP BY c.kind ORDER BY 2 DESC");
     const double gpus = static_cast<double>(std::max<int64_t>(1, run.gpus()));
     while (row.step())
         kinds += (kinds.empty() ? "" : ", ") + row.text(0) + " " +
@@ -67,16 +77,17 @@ std::string by_kind(const Situation& run) {
 }
 
 // In which nothing else ran, of those of that kind; of all kinds: "".
-double of_kind_ns(const Situation& run, const std::string& kind) {
+double of_kind_ns(const Situation& run, const std::string& those, const std::string& kind) {
     double sum_ns = 0;
     const std::string only = kind.empty() ? "" : " AND c.kind = '" + kind + "'";
-    for (const auto& [gpu, ns] : copies_where(run, kBesidesTheBatch + only).ns_by_gpu) sum_ns += ns;
+    for (const auto& [gpu, ns] : copies_where(run, those + only).ns_by_gpu) sum_ns += ns;
     return sum_ns;
 }
 
 // They run beside each other, so what they cost together is what all copies do, less what the batch does.
 std::optional<Finding> look(const Situation& run) {
-    const Work copies = copies_where(run, kBesidesTheBatch);
+    const std::string those = besides_the_batch(run);
+    const Work copies = copies_where(run, those);
     if (copies.count < kFew) return {};
     const Work all = copies_where(run, "1");
     std::map<int64_t, Gain> less;
@@ -93,10 +104,11 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     const bool is_batch_known = !reads_back_as_much(run);
     found.title = "the same copies in every " + run.per() + " besides " +
-                  (is_batch_known ? "the batch" : "the largest one to the device") + " (" + by_kind(run) +
-                  "): " + duration_text(most_ns) + " during which nothing else runs on the GPU";
+                  (is_batch_known ? "the batch" : "the largest one to the device") + " (" +
+                  by_kind(run, those) + "): " + duration_text(most_ns) +
+                  " during which nothing else runs on the GPU";
     // A frame of the program, or its framework, makes these: no constant is sent, and nothing is read.
-    const bool is_within = of_kind_ns(run, "d2d") > kMostly * of_kind_ns(run, "");
+    const bool is_within = of_kind_ns(run, those, "d2d") > kMostly * of_kind_ns(run, those, "");
     if (!is_batch_known) found.heading = &kBesidesOthers;
     if (is_within) found.heading = &kWithin;
     found.try_it = run.advice({is_within ? "repeated_copies.within" : "repeated_copies"});
@@ -126,7 +138,7 @@ bool reads_back_as_much(const Situation& run) {
 
 bool copies_come_back(const Situation& run) {
     using namespace rule_repeated_copies;
-    return copies_where(run, kBesidesTheBatch).count >= kFew;
+    return copies_where(run, besides_the_batch(run)).count >= kFew;
 }
 
 }  // namespace gpushim::analysis
