@@ -91,7 +91,7 @@ def save_pending(folder, runs):
 def is_read(file, entry):
     """Whether the manifest has that state of the file. What a machine could not do is tried again."""
     return (entry is not None and (entry["bytes"], entry["mtime_ns"]) == (file.bytes, file.mtime_ns)
-            and entry["state"] not in ("no_binary", "other_version", "not_written", "gone")
+            and entry["state"] not in ("not_readable", "no_binary", "other_version", "not_written", "gone")
             and (entry["summary"] is None or files.is_summary(entry["summary"])))
 
 

@@ -3,7 +3,8 @@ executors; never throws for what a file or a machine is like, but says it in the
 
     reduced                                     its summary is there
     missing, empty, cut, newer, older, damaged, no figure is of this file, and `why` says why
-    not_ours, no_binary, other_version, not_written, and of a file behind a URI still_written, too_large
+    not_ours, not_readable, no_binary, other_version, not_written,
+    and of a file behind a URI still_written, too_large
 """
 import contextlib
 import functools
@@ -57,15 +58,34 @@ def groups(some, least):
     return [by_size[nth::count] for nth in range(count)]
 
 
+def reason(error):
+    """Of an OSError, what the system said, with the file if it is about one."""
+    said = error.strerror or str(error)
+    return said if error.filename is None else f"{error.filename}: {said}"
+
+
 @functools.lru_cache(maxsize=None)
-def version_of(program):
-    """What it says of itself; None: it cannot be run here."""
+def asked_version(program):
+    """(what it says of itself, None), or (None, why it cannot be run here)"""
     try:
         done = subprocess.run([program, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               text=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    except OSError as error:
+        return None, reason(error)
+    except subprocess.TimeoutExpired:
+        return None, "it did not tell its version within a minute"
+    if done.returncode != 0:
+        return None, f"asked for its version it ended with {done.returncode}"
+    return done.stdout.strip(), None
+
+
+def version_of(program):
+    """None: it cannot be run here."""
+    return asked_version(program)[0]
+
+
+def no_binary(program, why):
+    return "no_binary", f"{socket.gethostname()} cannot run {program}: {why}", None
 
 
 def place_of(file, folder):
@@ -94,9 +114,9 @@ def name_file(summary, path):
 
 def summarised(file, tools, at):
     """(state, why, place) of the trace whose bytes are there."""
-    version = version_of(tools.program)
+    version, why = asked_version(tools.program)
     if version is None:
-        return "no_binary", f"{socket.gethostname()} cannot run {tools.program}", None
+        return no_binary(tools.program, why)
     if version != tools.version:
         return "other_version", f"{socket.gethostname()} has {version}, not {tools.version}", None
     place = place_of(file, tools.folder)
@@ -107,10 +127,13 @@ def summarised(file, tools, at):
                                " share"), None
     is_fetched = str(at) != file.path
     made = place.with_suffix(f".{os.getpid()}.made{UNFINISHED}") if is_fetched else place
-    done = subprocess.run([tools.program, "analyze", "--rank-summary", "-o", str(made), str(at)],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          text=True, errors="replace", check=False, timeout=LIMIT_S,
-                          env={**os.environ, "GPUSHIM_RECOVER": "own", "NO_COLOR": "1"})
+    try:
+        done = subprocess.run([tools.program, "analyze", "--rank-summary", "-o", str(made), str(at)],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True, errors="replace", check=False, timeout=LIMIT_S,
+                              env={**os.environ, "GPUSHIM_RECOVER": "own", "NO_COLOR": "1"})
+    except OSError as error:
+        return no_binary(tools.program, reason(error))
     said = " ".join(done.stderr.replace(str(at), file.path).split())[:500]
     if is_fetched and made.exists():
         name_file(made, file.path)
@@ -146,8 +169,8 @@ def kind_of(place):
         return files.kind_of_file(place)
     except FileNotFoundError:
         return files.Kind("missing", "in the list, and not there")
-    except OSError as error:
-        return files.Kind("damaged", error.strerror)
+    except OSError as error:  # of the machine or the file system, so it may go another time
+        return files.Kind("not_readable", f"{socket.gethostname()}: {reason(error)}")
 
 
 NO_FACTS = {"ranks": [], "contradictions": [], "doubts": [], "made_by": None, "tables": []}
@@ -168,7 +191,7 @@ def fetched(file, content, tools):
             here = here.rename(place_of(file, tools.folder))
         return reduced(file, tools, here)
     except OSError as error:
-        return row(file, "not_written", f"{here}: {error.strerror}")
+        return row(file, "not_written", f"{socket.gethostname()}: {reason(error)}")
     finally:
         if here.suffix == UNFINISHED:
             here.unlink(missing_ok=True)
@@ -187,7 +210,9 @@ def reduced(file, tools, at=None):
         except subprocess.TimeoutExpired:
             state, why = "damaged", f"took longer than {LIMIT_S} s"
         except OSError as error:
-            state, why = "no_binary", f"{socket.gethostname()} cannot run {tools.program}: {error.strerror}"
+            state, why = "not_written", f"{socket.gethostname()}: {reason(error)}"
+        except sqlite3.Error as error:  # of the summary that was just made
+            state, why = "not_written", f"{socket.gethostname()}: {place_of(file, tools.folder)}: {error}"
     facts = None
     if place is not None:
         try:

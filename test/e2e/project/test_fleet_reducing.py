@@ -1,10 +1,12 @@
 """What an executor of scripts/fleet makes of a file; without Spark."""
+import errno
 import os
 import pathlib
 import sqlite3
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import box
 import made_traces
@@ -57,6 +59,37 @@ class Reducing(unittest.TestCase):
     def test_with_a_full_disk(self):
         row = self.reduced(self.program("echo 'database or disk is full' >&2; exit 3"))
         self.assertEqual((row["state"], row["why"]), ("not_written", "database or disk is full"))
+
+    def test_with_a_program_that_may_not_be_run(self):
+        program = self.program("exit 0")
+        program.chmod(0o644)
+        row = self.reduced(program)
+        self.assertEqual(row["state"], "no_binary")
+        self.assertRegex(row["why"], f"cannot run {program}: .*Permission denied")
+
+    def test_with_a_disk_that_is_full_after_gpushim_has_ended(self):
+        """Behind a URI the summary is named and moved by us. That the disk is full is told, and the program,
+        which ran, is not accused."""
+        program, file = str(box.BUILD / "gpushim"), self.file._replace(path="hdfs://a/0.db")
+        tools = reduce.Tools(program, reduce.version_of(program), str(self.folder))
+        content = (self.folder / "0.db").read_bytes()
+        full = OSError(errno.ENOSPC, "No space left on device", str(self.folder / "x"))
+        faults = ((reduce.pathlib.Path, "rename", full, "x: No space left on device"),
+                  (reduce, "name_file", sqlite3.OperationalError("database or disk is full"),
+                   r"\.summary: database or disk is full"))
+        for owner, name, fault, why in faults:
+            with unittest.mock.patch.object(owner, name, side_effect=fault):
+                row = reduce.fetched(file, content, tools)
+            self.assertEqual((row["state"], row["summary"], row["ranks"]), ("not_written", None, []))
+            self.assertRegex(row["why"], why)
+            self.assertNotIn("cannot run", row["why"])
+
+    def test_a_file_that_the_machine_could_not_read_is_tried_again(self):
+        with unittest.mock.patch.object(files, "kind_of_file", side_effect=OSError(errno.EIO, "I/O error")):
+            row = reduce.reduced(self.file, None)
+        self.assertEqual(row["state"], "not_readable")
+        self.assertIn("I/O error", row["why"])
+        self.assertFalse(manifest.is_read(self.file, row))
 
     def test_without_the_folder_that_all_share(self):
         tools = reduce.Tools(str(self.program("exit 3")), "gpushim 1", str(self.folder / "elsewhere"))
