@@ -9,6 +9,8 @@ import tempfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import broadcast, concat, lit, when
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
@@ -16,6 +18,7 @@ from pyspark.sql.types import DoubleType, LongType, StringType, StructField, Str
 from fleet import metrics, reduce, run_row, tables
 
 TYPES = {"INTEGER": LongType, "REAL": DoubleType, "TEXT": StringType}
+FAILURES = (Py4JError, PySparkException)
 RUNS_AT_ONCE = 16
 ONE_BY_ONE = ("its ranks were reduced one by one, so what compares ranks is not known: analyse the traces "
               "that raw_file names together")
@@ -39,6 +42,8 @@ def session(name="gpushim fleet", **settings):
             .config("spark.driver.memory", MEMORY)
             .config("spark.executor.memory", MEMORY)
             .config("spark.sql.session.timeZone", "UTC")
+            # Where a worker cannot work, a task of it goes to another one, and not there four times.
+            .config("spark.excludeOnFailure.enabled", "true")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.ui.enabled", "false")
             # What was asked is kept for a page that there is not.
@@ -110,13 +115,6 @@ def write_small(spark, out, table, columns, rows):
     """Rows of the driver's own: what is known of runs and files."""
     frame = spark.createDataFrame(rows, struct(columns), verifySchema=False)
     frame.coalesce(1).write.mode("overwrite").partitionBy("day", "run").parquet(str(folder_of(out, table)))
-
-
-def clear(out, runs):
-    """What these runs have, of whatever day: a run's day may change, and it may have no rows of a table."""
-    for run in runs:
-        for folder in pathlib.Path(out).glob(f"table=*/day=*/run={run}"):
-            shutil.rmtree(folder)
 
 
 def write_tables(spark, out, runs):

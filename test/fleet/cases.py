@@ -1,6 +1,7 @@
 """Spark beside SQLite: the same traces, the same files of metrics and questions, equal rows. test/fleet/run
 runs it on a cluster of two workers; needs pyspark and duckdb."""
 import contextlib
+import io
 import itertools
 import os
 import pathlib
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import types
 import unittest
 
@@ -21,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
 GPUSHIM = str(BUILD / "gpushim")
 sys.path.insert(0, str(ROOT / "scripts"))
-from fleet import engine, questions, reduce, remote  # pylint: disable=wrong-import-position
+from fleet import engine, failures, questions, reduce, remote  # pylint: disable=wrong-import-position
 READ = types.ModuleType("fleet_read")
 READ.__file__ = str(ROOT / "scripts/fleet/read")
 exec(compile(pathlib.Path(READ.__file__).read_text(encoding="utf-8"), READ.__file__, "exec"), READ.__dict__)
@@ -72,6 +74,27 @@ def executors():
             if b"CoarseGrainedExecutorBackend" in (place / "cmdline").read_bytes() \
                     and os.readlink(place / "cwd").startswith(work):
                 yield int(place.name)
+
+
+def wait_for_executors(spark):
+    """Of both workers: then each of two tasks is of another one."""
+    until = time.monotonic() + 600
+    while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3:  # and the driver
+        if time.monotonic() > until:
+            raise TimeoutError("the executors did not come")
+        time.sleep(0.1)
+
+
+def need_mounts():
+    if "FLEET_TEST_MOUNTS" not in os.environ:
+        raise unittest.SkipTest("no small disk can be mounted for us alone: that takes root, and unshare")
+
+
+def fill(place):
+    """The disk that it is on."""
+    with open(place / "fill", "wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
 
 
 def make_traces(folder):
@@ -225,12 +248,108 @@ class OfOneFixture(unittest.TestCase):
         self.assertEqual(len(killed), 1)
         self.assertEqual(all_rows(self.folder / "again"), all_rows(self.out))
 
+    def program_that_on_the_second_worker(self, text):
+        """Says and does that; elsewhere it is gpushim."""
+        place = self.folder / f"gpushim-{len(text)}"
+        place.write_text(f"#!/bin/sh\ncase $(pwd -P) in */work-1/*) {text} ;; esac\n"
+                         f"exec {GPUSHIM} \"$@\"\n", encoding="utf-8")
+        place.chmod(0o755)
+        return str(place)
+
+    def hold_what_one_worker_did_not_read(self, out, program, state, why):
+        """Of the three ranks of job-0 each worker has one or two. The figures say of how many they are, and
+        ranks that are not in them are told, with the reason."""
+        wait_for_executors(self.spark)
+        written, other, runs = read(self.spark, out, [self.folder / "job-0"], program)
+        found = parquet_rows(out, "SELECT path, state, why FROM {coverage} WHERE run = 'unknown'")
+        seen = parquet_rows(out, "SELECT path FROM {coverage} WHERE state = 'seen'")
+        self.assertIn(len(found), (1, 2))
+        self.assertEqual(sorted(path for path, *_ in found + seen),
+                         [str(self.folder / f"job-0/{rank}.db") for rank in range(3)])
+        for _, known, words in found:
+            self.assertEqual(known, state)
+            self.assertRegex(words, why)
+        self.assertEqual(parquet_rows(out, "SELECT DISTINCT ranks_seen, ranks_expected FROM {metric}"),
+                         [(len(seen), 4)])
+        missing = parquet_rows(out, "SELECT sum(ranks) FROM {coverage} WHERE state = 'missing'")
+        self.assertEqual(missing, [(4 - len(seen),)])
+        with contextlib.redirect_stderr(io.StringIO()) as told:
+            self.assertEqual(READ.told(written, other, runs, time.monotonic()), 3)
+        self.assertIn(f"{len(seen)} of 4 ranks seen", told.getvalue())
+        self.assertIn(f"{state}: {len(found)}", told.getvalue())
+
+    def test_a_worker_with_another_version_is_told_and_tried_again(self):
+        out = self.folder / "versions"
+        program = self.program_that_on_the_second_worker('echo "gpushim 0.0.1 (another)"; exit')
+        self.hold_what_one_worker_did_not_read(out, program, "other_version",
+                                               "has gpushim 0.0.1 .another., not gpushim")
+        read(self.spark, out, [self.folder / "job-0"])
+        for table in ("metric", "gpu", "kernel", "coverage"):
+            sql = f"SELECT * FROM {{{table}}} WHERE run = 'job-0'"
+            paths = [str(self.folder / f"{place}/summaries") for place in ("versions", "out")]
+            found, expected = (repr(parquet_rows(place, sql)).replace(path, "")
+                               for place, path in zip((out, self.out), paths))
+            self.assertEqual(found, expected, table)
+        self.assertEqual(parquet_rows(out, "SELECT path FROM {coverage} WHERE run = 'unknown'"), [])
+
+    def test_a_worker_whose_disk_for_summaries_is_full_is_told(self):
+        need_mounts()
+        out = self.folder / "full"
+        program = self.program_that_on_the_second_worker(
+            f'[ "$1" = --version ] || exec unshare --mount sh -c \'mount -t tmpfs -o size=16k none "$0"'
+            f' && exec "$@"\' {out}/summaries {GPUSHIM} "$@"')
+        self.hold_what_one_worker_did_not_read(out, program, "not_written", "full|No space left")
+
     def test_the_report_says_what_was_not_seen(self):
         done = subprocess.run([GPUSHIM, "report", "--fleet", str(self.out)], check=False, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(done.returncode, 3, done.stderr)
         for word in ("7 of 8", "missing", "cut", "newer", "duplicate"):
             self.assertIn(word, done.stdout)
+
+
+class OfFullDisks(unittest.TestCase):
+    """What Spark itself writes to: a disk for each worker, on which nothing more can be written."""
+
+    @classmethod
+    def setUpClass(cls):
+        need_mounts()
+        folder = tempfile.TemporaryDirectory(prefix="gpushim-fleet-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        subprocess.run([sys.executable, str(ROOT / "scripts/fleet/simulate"), str(cls.folder), "--runs", "1",
+                        "--ranks", "4", "--hosts", "1", "--steps", "6"], check=True,
+                       stderr=subprocess.DEVNULL)
+        analyze("--rank-summary", cls.folder / "job-0", "-o", cls.folder / "whole.summary")
+        cls.disks = [BUILD / f"fleet/test/spark/local-{nth}" for nth in range(2)]
+        for disk in map(pathlib.Path.absolute, cls.disks):
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(disk)], check=True)
+            cls.addClassCleanup(subprocess.run, ["umount", "--lazy", str(disk)], check=False)
+        cls.spark = engine.session(**{"spark.master": os.environ["SPARK_MASTER"]})
+        cls.addClassCleanup(cls.spark.stop)
+        wait_for_executors(cls.spark)
+
+    def test_with_one_full_disk_all_is_read_and_with_two_nothing_is_changed(self):
+        out, words = self.folder / "out", [self.folder / "whole.summary"]
+        fill(self.disks[1])
+        read(self.spark, out, words)
+        sql = f"SELECT {FIGURES}, why FROM "
+        analyze(self.folder / "job-0", "-o", self.folder / "run.of.job-0")
+        self.assertEqual(parquet_rows(out, f"{sql} {{metric}}"),
+                         sqlite_rows(self.folder / "run.of.job-0", f"{sql} metric"))
+        self.assertEqual(parquet_rows(out, "SELECT DISTINCT state FROM {coverage}"), [("seen",)])
+
+        before, answers = all_rows(out), (out / "fleet.db").read_bytes()
+        fill(self.disks[0])
+        os.utime(words[0])
+        with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit) as ended:
+            with failures.told("earlier tables are as they were", *engine.FAILURES):
+                read(self.spark, out, words)
+        self.assertEqual(ended.exception.code, 3)
+        self.assertRegex(said.getvalue(),
+                         "not read, earlier tables are as they were: .*No space left on device")
+        self.assertEqual(said.getvalue().count("fleet: "), 1)
+        self.assertEqual((all_rows(out), (out / "fleet.db").read_bytes()), (before, answers))
 
 
 if __name__ == "__main__":
