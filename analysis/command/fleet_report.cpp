@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kFleetApplication = 0x67707366;  // "gpsf"
-constexpr int kFleetSchema = 2;
+constexpr int kFleetSchema = 3;
 constexpr int kShown = 10;  // rows of a list
 constexpr size_t kMostHosts = 128, kMostDays = 62;
 
@@ -173,21 +173,23 @@ List worst(const Database& base) {
 
 List since(const Database& base) {
     List list = {"SINCE",
-                 "models whose steps changed by 5 % or more",
-                 {"model", "machine", "since", "before", "after", "ratio", "ranks seen"},
-                 "lllrrrr",
+                 "models whose steps changed by 5 % or more, and at which run (UTC)",
+                 {"model", "machine", "since", "run", "before", "after", "ratio", "ranks seen"},
+                 "llllrrrr",
                  {}};
     Query change = base.prepare(
-        "SELECT model, machine, ranks, since, before_ns, after_ns, ratio, ranks_seen, ranks_expected"
-        " FROM since_when ORDER BY rowid");
+        "SELECT model, machine, ranks,"
+        " since || strftime(' %H:%M', since_started_ns / 1000000000, 'unixepoch'), since_run, before_ns,"
+        " after_ns, ratio, ranks_seen, ranks_expected FROM since_when ORDER BY rowid");
     while (change.step())
         if (list.rows.size() < kShown)
             list.rows.push_back({change.text(0), count_text(change.number(2)) + " ranks, " + change.text(1),
-                                 change.text(3), duration_text(change.real(4)), duration_text(change.real(5)),
-                                 shown(change, 6, "%.2f"), seen_text(change, 7)});
+                                 change.text(3), change.text(4), duration_text(change.real(5)),
+                                 duration_text(change.real(6)), shown(change, 7, "%.2f"),
+                                 seen_text(change, 8)});
         else
             list.rest = "fleet.db has more (since_when)";
-    if (list.rows.empty()) list.rest = "none; four days or more of a model are compared";
+    if (list.rows.empty()) list.rest = "none; four runs or more of a model are compared";
     return list;
 }
 

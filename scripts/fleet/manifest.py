@@ -256,7 +256,7 @@ def are_two(one, other):
 
 def run_of(name, entries, is_repeated):
     ranks = [{**rank, "path": entry["path"]} for entry in entries for rank in entry["ranks"]]
-    day = day_of(int(statistics.median(rank["started_ns"] for rank in ranks)))
+    day = day_of(statistics.median_low(rank["started_ns"] for rank in ranks))
     expected = max((rank["world_size"] for rank in ranks if rank["world_size"]), default=None)
     seen = {rank["rank"] for rank in ranks if rank["rank"] is not None}
     rows = list(of_ranks(day, name, ranks))

@@ -8,7 +8,7 @@ import sqlite3
 from fleet import tables
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "questions"
-APPLICATION, SCHEMA = 0x67707366, 2  # "gpsf": PRAGMA application_id of a fleet's answers
+APPLICATION, SCHEMA = 0x67707366, 3  # "gpsf": PRAGMA application_id of a fleet's answers
 
 
 def texts():

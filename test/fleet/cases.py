@@ -22,8 +22,11 @@ import duckdb
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
 GPUSHIM = str(BUILD / "gpushim")
-sys.path.insert(0, str(ROOT / "scripts"))
-from fleet import engine, failures, questions, reduce, remote  # pylint: disable=wrong-import-position
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "test/e2e/tools")]
+# pylint: disable=wrong-import-position
+import made_fleet
+from fleet import engine, failures, questions, reduce, remote, tables
+# pylint: enable=wrong-import-position
 READ = types.ModuleType("fleet_read")
 READ.__file__ = str(ROOT / "scripts/fleet/read")
 exec(compile(pathlib.Path(READ.__file__).read_text(encoding="utf-8"), READ.__file__, "exec"), READ.__dict__)
@@ -184,6 +187,31 @@ class OfOneFixture(unittest.TestCase):
                     self.assertAlmostEqual(left, right, delta=abs(right) * 1e-12, msg=name)
                 else:
                     self.assertEqual(left, right, name)
+
+    def test_spark_answers_every_question_of_hand_made_rows_as_sqlite_does(self):
+        """Six runs of one day, whose steps take longer from the third on: the fixture has two runs."""
+        fleet = made_fleet.MadeFleet()
+        self.addCleanup(fleet.close)
+        for nth in range(6):
+            gpus = [("a", f"GPU-{rank}", 20 if (rank, nth > 1) == (3, True) else 10) for rank in range(4)]
+            fleet.add_run(nth, "2026-01-02", gpus, 20 if nth > 1 else 10, hour=nth)
+        own = self.spark.newSession()
+        for table, columns in questions.asked_of().items():
+            columns = columns + tables.PARTS
+            names = ", ".join(f'"{name}"' for name, _ in columns)
+            rows = fleet.base.execute(f'SELECT {names} FROM "{table}"').fetchall()
+            own.createDataFrame(rows, engine.struct(columns)).createOrReplaceTempView(table)
+        for name, text in questions.texts().items():
+            expected, found = fleet.base.execute(text).fetchall(), list(map(tuple, own.sql(text).collect()))
+            self.assertEqual(list(map(len, found)), list(map(len, expected)), name)
+            for left, right in zip(itertools.chain(*found), itertools.chain(*expected)):
+                if isinstance(right, float):
+                    self.assertAlmostEqual(left, right, delta=abs(right) * 1e-12, msg=name)
+                else:
+                    self.assertEqual(left, right, name)
+            if name == "since_when":
+                started_ns = 1_767_312_000_000_000_000 + 2 * made_fleet.HOUR_NS
+                self.assertEqual([row[3:6] for row in found], [("2026-01-02", "job-2", started_ns)])
 
     def test_what_was_read_is_not_written_again(self):
         before = {path: path.stat().st_mtime_ns for path in self.out.glob("table=metric/*/*/*.parquet")}

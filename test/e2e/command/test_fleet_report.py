@@ -112,6 +112,28 @@ class Fleet(Case):
         self.assertEqual((change["since"], change["before_ns"], change["after_ns"], change["ratio"]),
                          (DAYS[2], 10 * MS, 20 * MS, 2))
 
+    def test_since_which_run_of_a_day_steps_take_longer(self):
+        """Six runs of one day, named so that their names are in another order than their starts.
+
+            hour   0  4  8 | 12 16 20
+            step  10 10 10 | 20 20 20
+        """
+        for nth, hour in enumerate((20, 4, 12, 16, 8, 0)):
+            own = [(*gpu, 10) for gpu in GPUS]
+            self.fleet.add_run(20 + nth, DAYS[1], own, 20 if hour >= 12 else 10, hour)
+        self.base.execute("UPDATE fleet_run SET model = 'other' WHERE run LIKE 'job-2_'")
+        change, = [row for row in self.answers()["since_when"] if row["model"] == "other"]
+        self.assertEqual((change["since"], change["since_run"], change["before_ns"], change["after_ns"]),
+                         (DAYS[1], "job-22", 10 * MS, 20 * MS))
+        self.assertEqual(change["since_started_ns"], 1_767_355_200 * 1_000_000_000)
+        self.assertRegex(self.report(),
+                         r"other +4 ranks, 2 x GPU +2026-01-02 12:00 +job-22 +10.0 ms +20.0 ms +2.00 ")
+
+    def test_three_runs_are_too_few_to_say_since_when(self):
+        self.base.execute("DELETE FROM fleet_run WHERE run IN ('job-0', 'job-4')")
+        self.assertEqual(self.answers()["since_when"], [])
+        self.assertIn("none; four runs or more of a model are compared", self.report())
+
     def test_what_nearly_changed_did_not(self):
         self.base.execute(f"UPDATE metric SET value = {10.4 * MS} WHERE value > {10 * MS}")
         self.assertEqual(self.answers()["since_when"], [])

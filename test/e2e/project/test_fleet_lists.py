@@ -155,6 +155,15 @@ class Runs(unittest.TestCase):
         self.assertEqual(described(), ("1 x GPU + Other", 2, None))
         self.assertEqual(described(3.0), ("1 x GPU + Other", 2, 3.0))
 
+    def test_a_run_starts_when_the_middle_one_of_its_ranks_does(self):
+        """One clock is a year off, and the run is neither first nor last of its day for that."""
+        for off in (-365, 365):
+            starts = (DAY + 1, DAY + 2, DAY * (2 + off))
+            run, = manifest.runs_of([entry(str(rank), rank, 3, started=start, host=f"h{rank}")
+                                     for rank, start in enumerate(starts)])[0].values()
+            cells = dict(zip([name for name, _ in tables.RUN_TABLE], run_row.of(run, None)))
+            self.assertEqual((run.day, cells["started_ns"]), ("1970-01-02", sorted(starts)[1]))
+
     def test_names_are_plain_and_differ(self):
         names = {manifest.name_of(key) for key in ("a", "a b", "a:b", "../a", "a" * 200, "a" * 201)}
         self.assertEqual(len(names), 6)

@@ -1,4 +1,5 @@
 """A fleet of hand-made rows: runs of many GPUs, of which SQLite is asked the questions of scripts/fleet."""
+import datetime
 import sqlite3
 import sys
 
@@ -22,12 +23,14 @@ class MadeFleet:
         self.base.execute(f'INSERT INTO "{table}" ({names}) VALUES ({", ".join("?" * len(cells))})',
                           list(cells.values()))
 
-    def add_run(self, nth, day, gpus, step_ms):
+    def add_run(self, nth, day, gpus, step_ms, hour=0):
         """gpus: [(host, UUID, own milliseconds of a step)], one for each rank. An hour, a quarter idle."""
+        midnight = datetime.datetime.fromisoformat(f"{day}T00:00:00+00:00")
+        started_ns = int(midnight.timestamp()) * 1_000_000_000 + hour * HOUR_NS
         of = {"day": day, "run": f"job-{nth}"}
         ranks = len(gpus)
-        self.row("fleet_run", model="llm", machine="2 x GPU", gpus=ranks, summaries=ranks, started_ns=nth,
-                 price_per_gpu_hour=2.0, ranks_seen=ranks, ranks_expected=ranks, **of)
+        self.row("fleet_run", model="llm", machine="2 x GPU", gpus=ranks, summaries=ranks,
+                 started_ns=started_ns, price_per_gpu_hour=2.0, ranks_seen=ranks, ranks_expected=ranks, **of)
         self.row("metric", name="step_median_ns", scope="run", id=0, value=step_ms * MS, **of)
         window = STEPS * step_ms * MS
         for rank, (host, uuid, own_ms) in enumerate(gpus):
