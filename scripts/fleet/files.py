@@ -109,9 +109,18 @@ def chosen(found, can_be_read):
             yield file
 
 
-def in_folder(folder):
-    """Traces and summaries below it."""
-    for parent, folders, names in os.walk(folder):
+def can_be_listed(path):
+    """A folder, and we may."""
+    try:
+        with os.scandir(path):
+            return True
+    except OSError:
+        return False
+
+
+def in_folder(folder, on_error):
+    """Traces and summaries below it. on_error: what is told of a folder that cannot be listed."""
+    for parent, folders, names in os.walk(folder, onerror=on_error):
         folders.sort()
         found = [looked_at(pathlib.Path(parent, name)) for name in sorted(names) if is_of_fleet(name)]
         yield from chosen({file.path: file for file in found}, is_summary)
@@ -131,11 +140,12 @@ def is_uri(word):
     return re.match(r"[a-z][a-z0-9+.-]+:/", word) is not None
 
 
-def listed(words):
+def listed(words, on_error=None):
     """All files that these words mean: a file, a folder, or @FILE with a word on each line. A file that is
-    named and not there is in the list, too. By path, each once."""
+    named and not there is in the list, too. By path, each once. on_error: as in_folder."""
     found = {}
     for word in words_of(words):
-        more = in_folder(os.path.abspath(word)) if os.path.isdir(word) else [looked_at(os.path.abspath(word))]
+        path = os.path.abspath(word)
+        more = in_folder(path, on_error) if os.path.isdir(path) else [looked_at(path)]
         found.update((file.path, file) for file in more)
     return [found[path] for path in sorted(found)]

@@ -97,10 +97,10 @@ def is_read(file, entry):
 
 def without_removed(entries):
     """Without files that gave no figure and are not there any more: somebody tidied up. What was in a list
-    and never there stays."""
+    and never there stays. Without folders that could not be listed, and can be."""
     return {path: entry for path, entry in entries.items()
             if entry["summary"] is not None or entry["state"] in ("missing", "gone") or files.is_uri(path)
-            or os.path.lexists(path)}
+            or os.path.lexists(path) and not files.can_be_listed(path)}
 
 
 def is_gone(entry):

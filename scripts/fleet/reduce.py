@@ -182,6 +182,12 @@ def row(file, state, why, summary=None, facts=None):
             "summary": summary, "by": socket.gethostname(), **(facts or NO_FACTS)}
 
 
+def unlisted(error):
+    """Of a folder that cannot be listed: which files it has is not known."""
+    return row(files.File(error.filename, None, None), "not_readable",
+               f"{socket.gethostname()}: {error.strerror}: files in it are not in any figure")
+
+
 def fetched(file, content, tools):
     """The same of a file that is not here but for its bytes. A summary is kept among those made here."""
     here = place_of(file, tools.folder).with_suffix(f".{os.getpid()}{UNFINISHED}")

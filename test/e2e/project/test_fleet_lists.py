@@ -1,5 +1,6 @@
 """What scripts/fleet knows without Spark: which files there are, which run each belongs to, and what is not
 whole."""
+import errno
 import json
 import os
 import pathlib
@@ -7,11 +8,12 @@ import sqlite3
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import box
 
 sys.path.insert(0, str(box.ROOT / "scripts"))
-from fleet import files, manifest, metrics, run_row, tables  # pylint: disable=wrong-import-position
+from fleet import files, manifest, metrics, reduce, run_row, tables  # pylint: disable=wrong-import-position
 
 S = manifest.NS
 DAY = 86_400 * S
@@ -222,6 +224,28 @@ class Lists(unittest.TestCase):
 
     def listed(self):
         return [pathlib.Path(file.path).name for file in files.listed([str(self.folder)])]
+
+    def test_a_folder_that_cannot_be_listed_is_told_until_it_can_be(self):
+        """What is in it would be missing from every figure, and nothing would say so."""
+        (self.folder / "closed").mkdir()
+        self.database("0.db")
+        real, rows = os.scandir, []
+
+        def scandir(path="."):
+            if str(path).endswith("closed"):
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return real(path)
+
+        with unittest.mock.patch.object(os, "scandir", scandir):
+            found = files.listed([str(self.folder)], lambda error: rows.append(reduce.unlisted(error)))
+            known = {row["path"]: row for row in rows}
+            self.assertEqual(manifest.without_removed(known), known)
+        self.assertEqual([pathlib.Path(file.path).name for file in found], ["0.db"])
+        row, = rows
+        self.assertEqual((row["path"], row["state"]), (str(self.folder / "closed"), "not_readable"))
+        self.assertIn("Permission denied", row["why"])
+        self.assertEqual([of.state for of in manifest.runs_of(rows)[1]], ["not_readable"])
+        self.assertEqual(manifest.without_removed(known), {})
 
     def test_what_is_named_and_not_there_is_in_the_list(self):
         wanted = self.folder / "list"
