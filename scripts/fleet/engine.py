@@ -2,6 +2,7 @@
 SELECTs are asked of it. Rows of traces pass through executors only; to the driver come a row for each file
 and what a question answers."""
 import atexit
+import contextlib
 import pathlib
 import re
 import shutil
@@ -25,6 +26,7 @@ ONE_BY_ONE = ("its ranks were reduced one by one, so what compares ranks is not 
 QUICK_JAVA, MEMORY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "512m"
 TABLES_AT_ONCE = 2
 SUMMARIES_OF_A_TASK = 128
+TASKS_OF_A_STAGE = 100  # of which Spark remembers how they went
 
 
 def session(name="gpushim fleet", **settings):
@@ -50,13 +52,39 @@ def session(name="gpushim fleet", **settings):
             .config("spark.sql.ui.retainedExecutions", "1")
             .config("spark.ui.retainedJobs", "10")
             .config("spark.ui.retainedStages", "10")
-            .config("spark.ui.retainedTasks", "100"))
+            .config("spark.ui.retainedTasks", str(TASKS_OF_A_STAGE)))
     for key, value in settings.items():
         made = made.config(key, value)
     spark = made.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     ship(spark.sparkContext)
     return spark
+
+
+@contextlib.contextmanager
+def explained(spark):
+    """Tells with a failure what a task said: of a task that no executor may try again Spark says "Most recent
+    failure: null"."""
+    try:
+        yield
+    except FAILURES as error:
+        with contextlib.suppress(*FAILURES):
+            error.task_said = last_of_tasks(spark.sparkContext)
+        raise
+
+
+def last_of_tasks(context):
+    """What one of the last tasks that failed said; None: nothing. Of the store behind Spark's pages, which
+    is there without pages, too: Python has no listeners."""
+    store, java = context._jsc.sc().statusStore(), context._jvm
+    stages = store.stageList(None, False, False, context._gateway.new_array(java.double, 0),
+                             java.java.util.ArrayList())
+    for stage in map(stages.apply, range(stages.size())):  # the last one first
+        tasks = store.taskList(stage.stageId(), stage.attemptId(), TASKS_OF_A_STAGE)
+        for said in (tasks.apply(nth).errorMessage() for nth in range(tasks.size())):
+            if said.isDefined():
+                return said.get()
+    return None
 
 
 def ship(context):

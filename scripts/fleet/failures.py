@@ -25,5 +25,7 @@ def told(outcome, *kinds):
     try:
         yield
     except (OSError, sqlite3.Error, *kinds) as error:
-        print(f"fleet: not read, {outcome}: {words_of(error)}", file=sys.stderr)
+        said, task = words_of(error), getattr(error, "task_said", None)
+        more = "" if task is None or words_of(task) in said else f"; a task: {words_of(task)}"
+        print(f"fleet: not read, {outcome}: {said}{more}", file=sys.stderr)
         raise SystemExit(3) from None

@@ -353,7 +353,9 @@ class OfFullDisks(unittest.TestCase):
         for disk in map(pathlib.Path.absolute, cls.disks):
             subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(disk)], check=True)
             cls.addClassCleanup(subprocess.run, ["umount", "--lazy", str(disk)], check=False)
-        cls.spark = engine.session(**{"spark.master": os.environ["SPARK_MASTER"]})
+        # How long a task that fails on every worker waits for yet another one; two minutes else.
+        patience = {"spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout": "5s"}
+        cls.spark = engine.session(**{"spark.master": os.environ["SPARK_MASTER"], **patience})
         cls.addClassCleanup(cls.spark.stop)
         wait_for_executors(cls.spark)
 

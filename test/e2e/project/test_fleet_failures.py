@@ -56,6 +56,18 @@ class Failures(unittest.TestCase):
                              r"\Afleet: not read, nothing changed: .*No space left on device")
             self.assertEqual(said.getvalue().count("\n"), 1)
 
+    def test_what_a_task_said_is_told_where_spark_has_forgotten_it(self):
+        forgotten = RuntimeError("cannot run anywhere due to node and executor excludeOnFailure.\n"
+                                 "Most recent failure: null")
+        known = RuntimeError("Lost task 0.3: java.io.IOException: No space left on device")
+        for failure in (forgotten, known):
+            failure.task_said = "java.io.IOException: No space left on device\n\tat java.io.Out(Out.java)"
+            with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+                with failures.told("nothing changed", RuntimeError):
+                    raise failure
+            self.assertEqual(said.getvalue().count("No space left on device"), 1)
+            self.assertNotIn("Out.java", said.getvalue())
+
     def test_an_error_of_the_program_is_not_hidden(self):
         with self.assertRaises(KeyError):
             with failures.told("nothing changed", RuntimeError):
