@@ -1,6 +1,7 @@
 // The collectives of all ranks of a run: read from each trace, matched, and then asked by the parts how long
 // a kernel of one waited for other ranks. In this order: read (one trace after the other)
-// or read_all, match, waits_of and write_each (beside each other, and traces' parts), write. One thread else.
+// or read_all; match; waits_of and write_each, while parts go through traces, by any threads; write. But for
+// these two, one thread.
 #pragma once
 
 #include <map>

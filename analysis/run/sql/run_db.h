@@ -28,11 +28,11 @@ class CountedSteps;
 
 constexpr int kRunSchema = 20;
 
-// A value of one of many rows: it owns nothing, for what is copied and freed for each takes longer than
-// SQLite does to write them.
 struct BlobView {
     std::string_view bytes;
 };
+// A value of one of many rows: it owns nothing, for what is copied and freed for each takes longer than
+// SQLite does to write them.
 using PlainValue = std::variant<std::nullptr_t, int64_t, double, std::string_view, BlobView>;
 
 class RunDb {
