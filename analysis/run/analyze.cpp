@@ -216,8 +216,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     collectives.read_all(all, processors);
     collectives.match();
     std::vector<std::vector<DeviceBusy>> busy(all.size());
-    in_parallel(all.size() + 1, processors, [&](size_t i) {
-        if (i == all.size()) return blaming(any_of(inputs.traces), [&] { collectives.write_each(run); });
+    in_parallel(all.size(), processors, [&](size_t i) {
         const TurnEnd end{run, all[i].rank_id};
         const ProgressPart part(kPass * calls[i], kPass);
         blaming(all[i].trace->path.string(), [&] {

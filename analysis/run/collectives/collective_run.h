@@ -1,5 +1,5 @@
-// What the rows of collectives are written from, and who writes which: each of these is given the whole run,
-// and but for the first one when its parts have written theirs. One thread.
+// What the rows of collectives are written from, and who writes which: each of these is given the whole run
+// when its parts have written theirs. One thread.
 #pragma once
 
 #include <map>
@@ -43,7 +43,6 @@ struct CollectiveSum {
 };
 using CollectiveSums = std::map<int64_t, CollectiveSum>;  // by rank_id
 
-// And mismatches. Reads neither the run nor traces: any thread.
 void write_instances(const CollectiveRun& all, RunDb& run, CollectiveSums& sums);
 void write_custom(const CollectiveRun& all, RunDb& run,
                   CollectiveSums& sums);  // known by a kernel's name only

@@ -27,7 +27,6 @@ struct Collectives::Impl {
     CollectiveRun all;
     SeatsByName seats;                                           // until they are matched
     std::unordered_map<int64_t, std::vector<LaunchWait>> waits;  // by rank_id, by enter
-    CollectiveSums sums;                                         // of what has been written
 
     void add(const TraceFacts& facts, std::vector<CommSeat> read);
     void make_room_for_waits();
@@ -108,13 +107,13 @@ LaunchWaits Collectives::waits_of(int64_t rank_id) const {
     return rank == impl_->waits.end() ? LaunchWaits() : LaunchWaits(rank->second);
 }
 
-void Collectives::write_each(RunDb& run) { write_instances(impl_->all, run, impl_->sums); }
-
 void Collectives::write(RunDb& run) {
     impl_->waits = {};
     const CollectiveRun& all = impl_->all;
-    write_custom(all, run, impl_->sums);
-    write_sums(impl_->sums, run);
+    CollectiveSums sums;
+    write_instances(all, run, sums);
+    write_custom(all, run, sums);
+    write_sums(sums, run);
     const std::vector<CommLink> links = communicator_links(all);
     write_communicators(all, links, run);
     write_stats(all, links, run);

@@ -1,7 +1,6 @@
 // The collectives of all ranks of a run: read from each trace, matched, and then asked by the parts how long
 // a kernel of one waited for other ranks. In this order: read (one trace after the other)
-// or read_all; match; waits_of and write_each, while parts go through traces, by any threads; write. But for
-// these two, one thread.
+// or read_all, match, waits_of (any thread), write. One thread, but for that.
 #pragma once
 
 #include <map>
@@ -27,8 +26,7 @@ class Collectives {
     // Of the rank's kernels of collectives those of which it is known; until write.
     LaunchWaits waits_of(int64_t rank_id) const;
     const CollectiveRun& all() const;  // when they are matched
-    void write_each(RunDb& run);       // single instances, when they are matched; any one thread
-    void write(RunDb& run);            // all else, when traces' parts have written theirs, which it reads
+    void write(RunDb& run);            // when all traces' parts have written their rows, which it reads
 
   private:
     struct Impl;

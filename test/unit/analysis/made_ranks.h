@@ -160,8 +160,7 @@ class Ranks {
         return collectives_;
     }
     void write(const ReplayLimits& limits = {}) {
-        match().write_each(run_);
-        collectives_.write(run_);
+        match().write(run_);
         check_sums();
         keep_rows(run_);
         write_between_ranks(collectives_.all(), run_, limits);
