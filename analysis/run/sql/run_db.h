@@ -1,5 +1,6 @@
 // The database of one run while it is written: summaries of all its traces. Its tables, what is derived from
-// them and its views are the files of sql/. add(), add_some() and keep() from any thread, the rest from one.
+// them and its views are the files of sql/. Threads of ranks write when it is their turn, and parts read it
+// then, by its own connection: nobody else may do anything with it meanwhile. The rest from one thread.
 #pragma once
 
 #include <algorithm>
