@@ -343,15 +343,6 @@ void behind_the_last(const Gap& gap, const HostLines& lines, std::vector<Piece>&
 
 }  // namespace
 
-void Attributed::clear() {
-    pieces.clear();
-    drained_by_sync = false;
-    contended.clear();
-    python.clear();
-    stages.clear();
-    ranges.clear();
-}
-
 Attributed attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts) {
     Attributed answer;
     attribute(gap, lines, facts, answer);

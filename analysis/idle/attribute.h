@@ -123,7 +123,10 @@ struct Attributed {
     std::vector<StagePart> stages = {};     // by time; without what nothing tells
     std::vector<OwnRangePart> ranges = {};  // by time
 
-    void clear();  // its memory stays
+    void clear() {  // its memory stays
+        pieces.clear(), contended.clear(), python.clear(), stages.clear(), ranges.clear();
+        drained_by_sync = false;
+    }
 };
 
 using HostLines = std::unordered_map<int64_t, HostLine>;  // by thread

@@ -136,18 +136,6 @@ int64_t WorkBefore::saved_ns(size_t rank) const {
     return std::max<int64_t>(0, ranks[rank].own_ns - next);
 }
 
-std::vector<WorkBefore> own_work(std::span<const CollectiveInstance> instances,
-                                 std::span<const int64_t> steps) {
-    std::vector<WorkBefore> all;
-    for (size_t i = 1; i < instances.size(); ++i) {
-        const CollectiveInstance &before = instances[i - 1], &after = instances[i];
-        // From here on its replays lie between the others, and nobody knows where.
-        if (before.replays != 1) break;
-        if (auto work = own_work(before, after, steps[i])) all.push_back(std::move(*work));
-    }
-    return all;
-}
-
 std::optional<WorkBefore> own_work(const CollectiveInstance& before, const CollectiveInstance& after,
                                    int64_t step) {
     const bool follow_each_other = before.replays == 1 && place_of(before) + before.calls == place_of(after);

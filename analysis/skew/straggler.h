@@ -37,13 +37,9 @@ struct WorkBefore {
     int64_t saved_ns(size_t rank) const;
 };
 
-// Of the instances of one communicator, by sequence, with the step of each. What comes after an instance that
-// is missing, not complete or not a barrier has no known start and is left out; so is all behind a captured
-// one.
 bool is_timed(const CollectiveInstance& instance);  // on all ranks, which met in it
-std::vector<WorkBefore> own_work(std::span<const CollectiveInstance> instances,
-                                 std::span<const int64_t> steps);
-// Of two that follow each other, the second in that step; none: see above.
+// Of two instances of one communicator, the second in that step. None: one is missing between them, or one of
+// them is not timed, or was captured: its replays lie anywhere behind it.
 std::optional<WorkBefore> own_work(const CollectiveInstance& before, const CollectiveInstance& after,
                                    int64_t step);
 

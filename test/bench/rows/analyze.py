@@ -123,9 +123,10 @@ def ranks_together(folder, first):
 def collectives(folder):
     """What a call of NCCL adds, that all ranks make: one launch in ten is of one. Each is held in memory."""
     paths = [folder / f"rank{rank}.db" for rank in range(RANKS)]
-    (_, cpu, memory), (wall, cpu_with, memory_with) = (
-        (big_trace.made_ranks(paths, SIZES[-2], 10 * big_trace.PER_STEP, are_there),
-         analysed(paths, folder / "run.db"))[1] for are_there in (False, True))
+    big_trace.made_ranks(paths, SIZES[-2], 10 * big_trace.PER_STEP)
+    _, cpu, memory = analysed(paths, folder / "run.db")
+    big_trace.made_ranks(paths, SIZES[-2], 10 * big_trace.PER_STEP, collectives=True)
+    wall, cpu_with, memory_with = analysed(paths, folder / "run.db")
     calls = RANKS * SIZES[-2] // 10
     why = (f"{calls:,} calls of {RANKS} ranks: {wall:.1f} s, {cpu_with:.1f} s of CPU and"
            f" {memory_with / 2**20:.0f} MiB; without them {cpu:.1f} s and {memory / 2**20:.0f} MiB")

@@ -20,6 +20,7 @@ TURNS = 5  # … so often, for a row is not tried, either, when a busy machine k
 
 class Bench(unittest.TestCase):
     maxDiff = None
+
     def figures(self, row, **variables):
         for _ in range(1 if row in NEED_PACKAGES else TURNS):
             found, done = self.measured(row, **variables)

@@ -62,35 +62,35 @@ TEST_CASE("only the slowest can save, up to the next slowest", "[skew]") {
 //  rank 0   #1[0 10]  ──20──  #2[30 50]            own 20
 //  rank 1   #1[500 505]  ──30──  #2[535 545]       own 30, its clock is another
 TEST_CASE("own work is from the end of the collective before", "[skew]") {
-    const std::vector<int64_t> steps = {4, 5};
     const CollectiveInstance first = instance(1, {{0, 10}, {500, 505}});
-    const auto found = own_work(std::vector{first, instance(2, {{30, 50}, {535, 545}})}, steps);
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].step == 5);
-    CHECK(found[0].ranks[0].own_ns == 20);
-    CHECK(found[0].ranks[1].own_ns == 30);
-    CHECK(found[0].ranks[0].duration_ns == 20);
+    const CollectiveInstance second = instance(2, {{30, 50}, {535, 545}});
+    const auto found = own_work(first, second, 5);
+    REQUIRE(found);
+    CHECK(found->step == 5);
+    CHECK(found->ranks[0].own_ns == 20);
+    CHECK(found->ranks[1].own_ns == 30);
+    CHECK(found->ranks[0].duration_ns == 20);
     // Not over one that is missing, and not from or to one without all ranks' times.
-    CHECK(own_work(std::vector{first, instance(3, {{30, 50}, {535, 545}})}, steps).empty());
+    const CollectiveInstance third = instance(3, {{30, 50}, {535, 545}});
+    CHECK_FALSE(own_work(first, third, 5));
     CollectiveInstance part = instance(2, {{30, 50}});
     part.ranks = 2;
-    CHECK(own_work(std::vector{first, part}, steps).empty());
-    part = instance(2, {{30, 50}, {535, 545}});
+    CHECK_FALSE(own_work(first, part, 5));
+    part = second;
     part.op = CollectiveOp::broadcast;
-    CHECK(own_work(std::vector{first, part}, steps).empty());
-    // A captured one may run again at any time.
-    CollectiveInstance captured = instance(2, {{30, 50}, {535, 545}});
-    const CollectiveInstance third = instance(3, {{70, 80}, {570, 580}});
-    const CollectiveInstance fourth = instance(4, {{90, 95}, {590, 595}});
-    const std::vector<int64_t> more = {4, 5, 6, 7};
-    CHECK(own_work(std::vector{first, captured, third, fourth}, more).size() == 3);
+    CHECK_FALSE(own_work(first, part, 5));
+    // A captured one may run again at any time; run_skew_test has what comes behind the next one.
+    CollectiveInstance captured = second;
+    const CollectiveInstance behind = instance(3, {{70, 80}, {570, 580}});
+    CHECK(own_work(captured, behind, 6));
     captured.replays = 9;
+    CHECK_FALSE(own_work(captured, behind, 6));
     captured.parts[0].device = captured.parts[1].device = {};
-    CHECK(own_work(std::vector{first, captured, third, fourth}, more).empty());
+    CHECK_FALSE(own_work(first, captured, 5));
     // A fused one counts as so many.
     CollectiveInstance fused = first;
     fused.calls = 2;
-    CHECK(own_work(std::vector{fused, instance(3, {{30, 50}, {535, 545}})}, steps).size() == 1);
+    CHECK(own_work(fused, third, 5));
 }
 
 TEST_CASE("rank 3 of 8, slowed 1.3 times, costs 3 ms a step", "[skew]") {
