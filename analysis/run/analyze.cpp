@@ -170,6 +170,14 @@ bool is_long(const Trace& trace) {
     return std::filesystem::file_size(trace.base.where(), unknown) >= kLongBytes;
 }
 
+// Whether other processors have nothing to do while it is gone through: there are more of them than traces,
+// or it is one of the last, beside which the others end.
+bool has_processors(size_t trace, size_t traces, size_t processors) {
+    constexpr size_t kOfOne = 4;  // what a trace with threads of its own makes use of
+    const size_t last = processors > 1 ? std::max<size_t>(1, processors / kOfOne) : 0;
+    return processors > traces || trace + last >= traces;
+}
+
 struct TurnEnd {
     RunDb& run;
     int64_t rank_id;
@@ -206,7 +214,8 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     int64_t next_gpu_id = 0;
     for (const Trace& trace : inputs.traces) {
         all.push_back(make_facts(trace, static_cast<int64_t>(all.size()), next_gpu_id, options));
-        all.back().reads_ahead = processors > inputs.traces.size() && is_long(trace);
+        all.back().reads_ahead =
+            has_processors(all.size() - 1, inputs.traces.size(), processors) && is_long(trace);
     }
     in_parallel(all.size(), processors, [&](size_t i) {
         const ProgressPart part(kFindSteps * calls[i]);
