@@ -3,8 +3,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "../failure.h"
 #include "page_format.h"
@@ -24,15 +22,6 @@ uint32_t four_bytes(const uint8_t* at) { return two_bytes(at) << 16 | two_bytes(
 constexpr const char* kAny = "SELECT 1 FROM sqlite_schema";
 
 constexpr uint64_t kGoesOn = 0x8080808080808080;  // a bit of each byte but the last
-
-// Of a number of so many bits, each eighth of which is none of it.
-uint64_t without_eighths(uint64_t bytes) {
-    bytes &= ~kGoesOn;
-    // Two of 7 bits become one of 14, two of these one of 28, and those the number.
-    bytes = (bytes & 0x007f007f007f007f) | (bytes & 0x7f007f007f007f00) >> 1;
-    bytes = (bytes & 0x00003fff00003fff) | (bytes & 0x3fff00003fff0000) >> 2;
-    return (bytes & 0x000000000fffffff) | (bytes & 0x0fffffff00000000) >> 4;
-}
 
 }  // namespace
 
@@ -121,6 +110,7 @@ bool TablePages::next_leaf() {
             visit_children(page, page + header, cells);
         } else if (*page == kLeafPage) {
             page_ = page;
+            page_end_ = page + usable_bytes_;
             cell_places_ = page + header;
             cell_ = 0;
             cells_ = cells;
@@ -146,57 +136,23 @@ void TablePages::visit_children(const uint8_t* page, const uint8_t* places, uint
     if (pages_at_once_ < kPagesAtOnce) hold(kPagesAtOnce);
 }
 
-// Keys follow each other: nearly all are as long as the one before, and where a row begins is known before
-// its key is.
-const uint8_t* TablePages::read_key(const uint8_t* at, const uint8_t* end, uint64_t& key) {
-    static_assert(std::endian::native == std::endian::little);
-    constexpr int64_t kHere = sizeof(uint64_t);
-    uint64_t bytes = 0;
-    if (end - at > kHere) {
-        std::memcpy(&bytes, at, sizeof bytes);
-        if ((bytes & goes_on_bits_) == goes_on_) {
-            key = without_eighths(__builtin_bswap64(bytes) >> (64 - 8 * std::min(key_bytes_, kHere)));
-            if (key_bytes_ > kHere) key = key << 8 | at[kHere];  // all bits of its last byte are its own
-            return at + key_bytes_;
-        }
-    }
-    const uint8_t* const behind = read_varint(at, end, key);
-    if (behind == nullptr) return nullptr;
-    key_bytes_ = behind - at;
-    goes_on_bits_ = kGoesOn & (UINT64_MAX >> (64 - 8 * std::min(key_bytes_, kHere)));
-    goes_on_ = key_bytes_ > kHere ? goes_on_bits_ : goes_on_bits_ >> 8;  // of all but the last
-    return behind;
-}
-
-// The one that comes next, with no key: a short one, whose key has as many bytes as the last one's. Others
-// are for read_cell.
-bool TablePages::is_plain_cell(Record& record) const {
-    const uint8_t* const end = page_ + usable_bytes_;
-    const uint32_t place = two_bytes(cell_places_ + size_t{2} * cell_);
-    if (place >= usable_bytes_) return false;
-    const uint8_t* const at = page_ + place;
-    uint64_t key = 0;
-    if (*at >= 0x80 || end - at <= static_cast<std::ptrdiff_t>(1 + sizeof key)) return false;
-    std::memcpy(&key, at + 1, sizeof key);
-    record.begin = at + 1 + key_bytes_;
-    record.end = record.begin + *at;
-    return (key & goes_on_bits_) == goes_on_ && record.end <= end;
+// Keys follow each other, so nearly all are as long as the one before.
+void TablePages::note_key(int64_t bytes) {
+    key_bytes_ = bytes;
+    goes_on_bits_ = kGoesOn & (UINT64_MAX >> (64 - 8 * std::min(bytes, kFirstKeyBytes)));
+    goes_on_ = bytes > kFirstKeyBytes ? goes_on_bits_ : goes_on_bits_ >> 8;  // of all but the last
 }
 
 void TablePages::read_cell(Record& record) {
-    const uint8_t* const end = page_ + usable_bytes_;
     const uint32_t place = two_bytes(cell_places_ + size_t{2} * cell_++);
     if (place >= usable_bytes_) damaged();
     uint64_t bytes = 0, key = 0;
-    const uint8_t* at = page_ + place;
-    if (*at < 0x80)
-        bytes = *at++;
-    else
-        at = read_varint(at, end, bytes);
-    if (at != nullptr) at = read_key(at, end, key);
+    const uint8_t* const key_begin = read_varint(page_ + place, page_end_, bytes);
+    const uint8_t* const begin = key_begin == nullptr ? nullptr : read_varint(key_begin, page_end_, key);
     // Longer ones go on elsewhere; ours are numbers and a word.
-    if (at == nullptr || bytes > static_cast<uint64_t>(end - at)) damaged();
-    record = {static_cast<int64_t>(key), at, at + bytes};
+    if (begin == nullptr || bytes > static_cast<uint64_t>(page_end_ - begin)) damaged();
+    note_key(begin - key_begin);
+    record = {static_cast<int64_t>(key), begin, begin + bytes};
 }
 
 }  // namespace gpushim::analysis

@@ -12,7 +12,10 @@
 // same file by readers of their own, because SQLite reads at a place without moving to it.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,7 +46,12 @@ class TablePages {
         do {
             while (cell_ == cells_)
                 if (!next_leaf()) return false;
-            read_cell(record);
+            if (uint64_t key = 0; is_plain_cell(record, key)) {
+                ++cell_;
+                record.key = plain_key(key, record.begin);
+            } else {
+                read_cell(record);
+            }
         } while (record.key < first_key_);
         return true;
     }
@@ -53,7 +61,8 @@ class TablePages {
     size_t pass_while(const Same& same) {
         size_t passed = 0;
         if (first_key_ != INT64_MIN) return passed;
-        for (Record record; cell_ != cells_ && is_plain_cell(record) && same(record); ++passed) ++cell_;
+        uint64_t key = 0;
+        for (Record record; cell_ != cells_ && is_plain_cell(record, key) && same(record); ++passed) ++cell_;
         return passed;
     }
     [[noreturn]] void damaged() const;
@@ -64,8 +73,9 @@ class TablePages {
     void hold(uint32_t pages);  // at once, from now on
     bool next_leaf();
     void read_cell(Record& record);
-    bool is_plain_cell(Record& record) const;
-    const uint8_t* read_key(const uint8_t* at, const uint8_t* end, uint64_t& key);
+    bool is_plain_cell(Record& record, uint64_t& key) const;
+    int64_t plain_key(uint64_t key, const uint8_t* behind) const;
+    void note_key(int64_t bytes);
     const uint8_t* load(uint32_t page);
     void visit_children(const uint8_t* page, const uint8_t* header, uint32_t cells);
 
@@ -78,12 +88,39 @@ class TablePages {
     std::vector<uint32_t> to_visit_;    // the next one last
     std::vector<uint8_t> chunk_;        // some pages that follow each other
     uint32_t chunk_first_ = 0;          // its first page; 0: there is none
-    const uint8_t *page_ = nullptr, *cell_places_ = nullptr;
+    const uint8_t *page_ = nullptr, *page_end_ = nullptr, *cell_places_ = nullptr;
     uint32_t cell_ = 0, cells_ = 0;
     // Of the last key, and which bits of its first eight bytes tell that another one follows, and what they
     // said.
     int64_t key_bytes_ = 0;
     uint64_t goes_on_bits_ = 0, goes_on_ = 1;
+    static constexpr int64_t kFirstKeyBytes = sizeof goes_on_;
 };
+
+// The cell that comes next, and the first eight bytes of its key on: a short one, whose key has as many bytes
+// as the last one's, so that where its row begins is known before its key is. Others are for read_cell.
+inline bool TablePages::is_plain_cell(Record& record, uint64_t& key) const {
+    const uint8_t* const at_place = cell_places_ + size_t{2} * cell_;
+    const uint8_t* const at = page_ + (size_t{at_place[0]} << 8 | at_place[1]);
+    if (page_end_ - at <= 1 + kFirstKeyBytes || *at >= 0x80) return false;
+    std::memcpy(&key, at + 1, sizeof key);
+    record.begin = at + 1 + key_bytes_;
+    record.end = record.begin + *at;
+    return (key & goes_on_bits_) == goes_on_ && record.end <= page_end_;
+}
+
+// Of its first eight bytes, and of where it ends.
+inline int64_t TablePages::plain_key(uint64_t bytes, const uint8_t* behind) const {
+    static_assert(std::endian::native == std::endian::little);
+    constexpr uint64_t kNumber =
+        0x7f7f7f7f7f7f7f7f;  // each byte's highest bit tells that another one follows
+    uint64_t key = __builtin_bswap64(bytes) >> (64 - 8 * std::min(key_bytes_, kFirstKeyBytes)) & kNumber;
+    // Two of 7 bits become one of 14, two of these one of 28, and those the number.
+    key = (key & 0x007f007f007f007f) | (key & 0x7f007f007f007f00) >> 1;
+    key = (key & 0x00003fff00003fff) | (key & 0x3fff00003fff0000) >> 2;
+    key = (key & 0x000000000fffffff) | (key & 0x0fffffff00000000) >> 4;
+    // All bits of a ninth byte are its own.
+    return static_cast<int64_t>(key_bytes_ > kFirstKeyBytes ? key << 8 | behind[-1] : key);
+}
 
 }  // namespace gpushim::analysis
