@@ -117,9 +117,8 @@ void Bounds::sync(const Call& call) {
             over(static_cast<int32_t>(i), call.enter_ns, over_by_host(call));
 }
 
-void Bounds::over(int32_t lane, int64_t before_ns, Over by) {
+void Bounds::end_entries(int32_t lane, int64_t before_ns, Over by) {
     std::deque<Entry>& entries = queues_[static_cast<size_t>(lane)].entries;
-    if (entries.empty() || entries.front().enter_ns >= before_ns) return;
     std::vector<Entry> done, kept;
     while (!entries.empty() && entries.front().enter_ns < before_ns) {
         (entries.front().exit_ns <= before_ns ? done : kept).push_back(entries.front());
@@ -146,9 +145,7 @@ void Bounds::over(int32_t lane, int64_t before_ns, Over by) {
     if (last_enter_ns != INT64_MIN) over_by_legacy_rules(lane, last_enter_ns, by);
 }
 
-void Bounds::over_by_legacy_rules(int32_t lane, int64_t before_ns, Over by) {
-    const Lane& own = lanes_[static_cast<size_t>(lane)];
-    if (!own.legacy && !own.joins_legacy) return;
+void Bounds::end_entries_of_others(const Lane& own, int64_t before_ns, Over by) {
     for (size_t i = 0; i < lanes_.size(); ++i)
         if (lanes_[i].context_id == own.context_id &&
             (own.legacy ? lanes_[i].joins_legacy : lanes_[i].legacy))

@@ -83,9 +83,18 @@ class Bounds {
         int64_t at_ns;
         Say say;
     };
-    // What entered that lane in calls that returned before `before_ns` is over by then.
-    void over(int32_t lane, int64_t before_ns, Over by);
-    void over_by_legacy_rules(int32_t lane, int64_t before_ns, Over by);
+    // What entered that lane in calls that returned before `before_ns` is over by then. Nearly always there
+    // is none, so that is asked first, at once.
+    void over(int32_t lane, int64_t before_ns, Over by) {
+        const std::deque<Entry>& entries = queues_[static_cast<size_t>(lane)].entries;
+        if (!entries.empty() && entries.front().enter_ns < before_ns) end_entries(lane, before_ns, by);
+    }
+    void end_entries(int32_t lane, int64_t before_ns, Over by);
+    void over_by_legacy_rules(int32_t lane, int64_t before_ns, Over by) {
+        const Lane& own = lanes_[static_cast<size_t>(lane)];
+        if (own.legacy || own.joins_legacy) end_entries_of_others(own, before_ns, by);
+    }
+    void end_entries_of_others(const Lane& own, int64_t before_ns, Over by);
     static Over over_by_host(const Call& call);
     const Record* record_of(const Call& call) const;
 

@@ -83,6 +83,7 @@ class Pass {
         for (const Lane& lane : timeline_.lanes())
             if (lane.device_id >= 0) devices_.insert(lane.device_id);
         pieces_ = pieces_of(timeline_.windows(), devices_, watch != nullptr ? watch->cuts() : kAnywhere);
+        next_from_ns_ = start_of(next_);
         Query start = trace.base.prepare("SELECT value FROM meta WHERE key = 'started_mono_ns'");
         run_.start_ns = std::max(start.step() ? start.number(0) : 0, trace.from_ns);
         run_.end_ns = run_.start_ns;
@@ -110,8 +111,9 @@ class Pass {
 
   private:
     void take(const Call& call) {
-        finish_spans(&call);
-        open_spans(call.enter_ns);
+        const auto wants = [&call](const TimedSpan& span) { return span.wants(call); };
+        if (!std::all_of(spans_.begin(), spans_.end(), wants)) finish_spans(&call);
+        if (next_from_ns_ <= call.enter_ns) open_spans(call.enter_ns);
         now_ns_ = call.enter_ns;
         run_.end_ns = std::max({run_.end_ns, call.exit_ns, call.timed ? call.times.end_ns : call.exit_ns});
         bounds_.take(call);
@@ -126,7 +128,7 @@ class Pass {
     // One to come: of nothing else a piece that is opened later asks.
     template <class Item>
     bool lasts_into_a_piece(const Item& item) const {
-        return next_ < pieces_.size() && end_of(item) > pieces_[next_].host.start_ns;
+        return end_of(item) > next_from_ns_;
     }
 
     void may_be_busy(const MayBeBusy& said) {
@@ -138,8 +140,12 @@ class Pass {
             recent_.add(said, now_ns_, [](const MayBeBusy& old) { return end_of(old); });
     }
 
+    int64_t start_of(size_t piece) const {
+        return piece < pieces_.size() ? pieces_[piece].host.start_ns : INT64_MAX;
+    }
+
     void open_spans(int64_t until_ns) {
-        for (; next_ < pieces_.size() && pieces_[next_].host.start_ns <= until_ns; ++next_) {
+        for (; next_ < pieces_.size() && next_from_ns_ <= until_ns; next_from_ns_ = start_of(++next_)) {
             const PlannedPiece& piece = pieces_[next_];
             const int64_t from_ns = piece.host.start_ns;
             const bool goes_on =
@@ -182,6 +188,7 @@ class Pass {
     std::set<int64_t> devices_;
     std::vector<PlannedPiece> pieces_;
     size_t next_ = 0;
+    int64_t next_from_ns_ = INT64_MAX;  // where that piece starts; there is none
     std::list<TimedSpan> spans_;
     std::vector<Call> spare_;  // the memory of the last one's calls
     Recent<Call> before_;

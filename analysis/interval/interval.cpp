@@ -95,7 +95,13 @@ int64_t length_ns(const Intervals& intervals) {
     return sum_ns;
 }
 
-void GrowingUnion::add_late(Interval span) {
+void GrowingUnion::add_apart(Interval span, size_t stream) {
+    if (stream >= streams_.size()) streams_.resize(stream + 1);
+    Intervals& spans = streams_[stream];
+    if (spans.empty() || span.start_ns > spans.back().end_ns) {
+        spans.push_back(span);
+        return;
+    }
     late_.push_back(span);
     if (late_.size() >= shrunk_.size() + 4096) shrunk_ = unite(shrunk_, unite(std::exchange(late_, {})));
 }

@@ -38,23 +38,22 @@ class GrowingUnion {
   public:
     void add(Interval span, size_t stream = 0) {
         if (span.end_ns <= span.start_ns) return;
-        if (stream >= streams_.size()) streams_.resize(stream + 1);
-        Intervals& spans = streams_[stream];
-        if (spans.empty() || span.start_ns > spans.back().end_ns) {
-            spans.push_back(span);
-        } else if (span.start_ns >= spans.back().start_ns) {
-            spans.back().end_ns = std::max(spans.back().end_ns, span.end_ns);
-        } else {
-            add_late(span);
+        if (stream < streams_.size() && !streams_[stream].empty()) {
+            Interval& last = streams_[stream].back();
+            if (span.start_ns >= last.start_ns && span.start_ns <= last.end_ns) {
+                last.end_ns = std::max(last.end_ns, span.end_ns);
+                return;
+            }
         }
+        add_apart(span, stream);
     }
     Intervals take();  // and begins with none
 
   private:
-    void add_late(Interval span);
-    std::vector<Intervals> streams_;  // each united
-    Intervals late_;                  // those that started before the last of their stream …
-    Intervals shrunk_;                // … the older ones united
+    void add_apart(Interval span, size_t stream);  // from its stream's last one, or before that
+    std::vector<Intervals> streams_;               // each united
+    Intervals late_;                               // those that started before the last of their stream …
+    Intervals shrunk_;                             // … the older ones united
 };
 
 }  // namespace gpushim::analysis
