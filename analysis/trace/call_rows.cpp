@@ -315,16 +315,19 @@ CallRows::CallRows(const Database& base, const CallTable& table, const TraceWord
     step();
 }
 
-void CallRows::step() {
-    do has_row_ = rows_.next(row_) && row_.key < until_ns_;
-    while (has_row_ && !is_wanted());
-}
-
-bool CallRows::is_wanted() const {
+// One that can have been, and did what calls of its table do.
+inline bool CallRows::is_call() const {
     const FlagTest* wanted = table_->wanted;
     if (wanted != nullptr && (row_.is_null(kFlags) || !(*wanted)(row_.number(kFlags)))) return false;
-    if (!is_plausible_call(row_.number_or(kDur, 0))) return false;
-    if (table_->tells == nullptr) return true;
+    return is_plausible_call(row_.number_or(kDur, 0));
+}
+
+void CallRows::step() {
+    do has_row_ = rows_.next(row_) && row_.key < until_ns_;
+    while (has_row_ && (!is_call() || (table_->tells != nullptr && !tells_what_is_asked())));
+}
+
+bool CallRows::tells_what_is_asked() const {
     if (row_.is_null(kFirst)) return false;
     const CallKind kind = kind_of(*words_, row_.number(kFirst));
     // An event that is recorded into a graph orders nothing, but was called.

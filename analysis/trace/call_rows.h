@@ -49,7 +49,8 @@ class CallRows {
 
   private:
     void step();
-    bool is_wanted() const;
+    bool is_call() const;
+    bool tells_what_is_asked() const;
     void read_times(Call& call);
 
     const CallTable* table_;

@@ -71,7 +71,6 @@ class Tokens {
 
   private:
     struct OfShape {
-        bool is_known = false;
         int64_t hash = 0, name = 0;
         bool is_optimizer = false, is_collective = false;
         Purpose purpose = {};
@@ -110,9 +109,8 @@ class Tokens {
     }
 
     const OfShape& of_kernel(int64_t id) {
-        OfShape& shape = of_shape_[id];
-        if (!shape.is_known) shape = of_shape(id);
-        return shape;
+        const OfShape* const met = of_shape_.find(id);
+        return met != nullptr ? *met : of_shape_[id] = of_shape(id);
     }
 
     static void add(Purpose& sum, const Purpose& more) {
@@ -157,12 +155,11 @@ class Tokens {
 
     OfShape of_shape(int64_t id) const {
         const Shape* shape = facts_.shapes.find(id);
-        if (shape == nullptr || shape->kernel < 0) return {true, mixed(3, id)};
+        if (shape == nullptr || shape->kernel < 0) return {mixed(3, id)};
         const auto index = static_cast<size_t>(shape->kernel);
         const KernelFamily family = facts_.kernels[index].facts.family;
         const int64_t name = names_[index];
-        return {true,
-                mixed(mixed(name, shape->blocks), shape->threads_per_block),
+        return {mixed(mixed(name, shape->blocks), shape->threads_per_block),
                 name,
                 family == KernelFamily::optimizer,
                 family == KernelFamily::comm,
@@ -211,8 +208,8 @@ TokenSource tokens_of(const TraceFacts& facts, int64_t most) {
         };
         Timeline timeline(*facts.trace, CallsOf::host_times);
         Tokens tokens(facts);
+        Call call = {};
         const auto read_one = [&](Read& read) {
-            Call call;
             for (read.calls = 1; timeline.next(call); ++read.calls)
                 if (tokens.read(call, read.token)) return true;
             return false;
