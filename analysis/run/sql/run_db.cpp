@@ -117,7 +117,7 @@ void RunDb::end_ranks() {
 
 CountedSteps RunDb::derive() {
     end_ranks();
-    StepLengths(raw(), written_.ranks).stand_before_view(made_);
+    StepLengths(raw(), written_.ranks).stand_before_views(made_);
     CountedSteps basis(raw(), std::exchange(written_, {}), [&] {
         stand_before(kRunSteps, made_);
         stand_before(kUnknownWait, made_);
@@ -143,7 +143,7 @@ void RunDb::finish() {
     if (!derived_) derive();
     leave_to(kRunSteps, made_);
     leave_to(kUnknownWait, made_);
-    StepLengths::leave_to_view(made_);
+    StepLengths::leave_to_views(made_);
     CountedSteps::leave_to_views(raw());
     made_.run("PRAGMA application_id = " + std::to_string(kRunApplication));
     made_.run("COMMIT");

@@ -1,6 +1,7 @@
 #include "step_lengths.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "../../sqlite/new_database.h"
@@ -11,7 +12,8 @@ namespace gpushim::analysis {
 namespace {
 
 StepLength length_of(std::vector<int64_t>& lengths_ns) {
-    return {length_at(lengths_ns, 50), length_at(lengths_ns, 95)};
+    return {length_at(lengths_ns, 50), length_at(lengths_ns, 95), static_cast<int64_t>(lengths_ns.size()),
+            std::accumulate(lengths_ns.begin(), lengths_ns.end(), int64_t{0})};
 }
 
 std::string row_of(const std::string& rank_id, const StepLength& length) {
@@ -45,14 +47,23 @@ StepLengths::StepLengths(sqlite3* run, std::span<const WrittenRank> written) {
     if (!all_ns.empty()) of_run_ = length_of(all_ns);
 }
 
-void StepLengths::stand_before_view(const NewDatabase& run) const {
-    run.run("CREATE TEMP TABLE v_step_length AS SELECT * FROM main.v_step_length WHERE 0");
+void StepLengths::stand_before_views(const NewDatabase& run) const {
+    run.run(
+        "CREATE TEMP TABLE v_step_length AS SELECT * FROM main.v_step_length WHERE 0;"
+        "CREATE TEMP TABLE v_step_sum AS SELECT * FROM main.v_step_sum WHERE 0");
     std::string rows =
-        of_run_ ? row_of("NULL", *of_run_) : "INSERT INTO temp.v_step_length VALUES (NULL, NULL, NULL)";
-    for (const auto& [rank_id, length] : of_rank_) rows += row_of(std::to_string(rank_id), length);
+        of_run_ ? row_of("NULL", *of_run_) : "INSERT INTO temp.v_step_length VALUES (NULL, NULL, NULL);";
+    for (const auto& [rank_id, length] : of_rank_) {
+        const std::string rank = std::to_string(rank_id);
+        rows += row_of(rank, length);
+        rows += "INSERT INTO temp.v_step_sum VALUES (" + rank + ", " + std::to_string(length.steps) + ", " +
+                std::to_string(length.sum_ns) + ");";
+    }
     run.run(rows);
 }
 
-void StepLengths::leave_to_view(const NewDatabase& run) { run.run("DROP TABLE temp.v_step_length"); }
+void StepLengths::leave_to_views(const NewDatabase& run) {
+    run.run("DROP TABLE temp.v_step_length; DROP TABLE temp.v_step_sum");
+}
 
 }  // namespace gpushim::analysis

@@ -1,5 +1,5 @@
-// How long steps are, of each rank and of the run: what the view v_step_length says, by a selection instead
-// of two windows over all steps, which take ten times as long. One thread.
+// How long steps are, of each rank and of the run: what the views v_step_length and v_step_sum say, by a
+// selection instead of two windows over all steps, which take ten times as long. One thread.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ class NewDatabase;
 
 struct StepLength {
     int64_t median_ns, p95_ns;
+    int64_t steps, sum_ns;
 };
 
 // The shortest that at least so many of 100 do not exceed; of some, whose order is not kept.
@@ -27,9 +28,9 @@ class StepLengths {
   public:
     // `written`: all ranks' steps; where there are none, they are read.
     StepLengths(sqlite3* run, std::span<const WrittenRank> written);
-    // A table that stands before the view of a run that is written, until it is taken away.
-    void stand_before_view(const NewDatabase& run) const;
-    static void leave_to_view(const NewDatabase& run);
+    // Tables that stand before the views of a run that is written, until they are taken away.
+    void stand_before_views(const NewDatabase& run) const;
+    static void leave_to_views(const NewDatabase& run);
 
   private:
     std::map<int64_t, StepLength> of_rank_;

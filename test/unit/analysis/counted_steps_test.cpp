@@ -375,7 +375,7 @@ TEST_CASE("while a run is derived its sums stand before the views", "[basis]") {
     };
     CHECK(text("SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_temp_schema WHERE name IN"
                " (SELECT name FROM sqlite_schema) ORDER BY name)") ==
-          "v_gpu_idle v_gpu_total v_run_steps v_step_length v_unknown_wait");
+          "v_gpu_idle v_gpu_total v_run_steps v_step_length v_step_sum v_unknown_wait");
     run.finish();
 }
 

@@ -1,4 +1,4 @@
-// How long steps are while a run is derived: the same as its view says, which is asked here.
+// How long steps are while a run is derived: the same as its views say, which are asked here.
 #include "analysis/run/sql/step_lengths.h"
 
 #include <catch2/catch.hpp>
@@ -28,7 +28,7 @@ std::string rows_of(const RunDb& run, const std::string& sql) {
 
 }  // namespace
 
-TEST_CASE("lengths of steps are those of the view", "[step_lengths][random]") {
+TEST_CASE("lengths of steps, and their sums, are those of the views", "[step_lengths][random]") {
     std::mt19937 random(20261129);
     const auto up_to = [&](int64_t most) { return std::uniform_int_distribution<int64_t>(0, most)(random); };
     for (int round = 0; round < 20; ++round) {
@@ -59,6 +59,9 @@ TEST_CASE("lengths of steps are those of the view", "[step_lengths][random]") {
         INFO("round " << round);
         CHECK(told("step_median_ns") == in_view("median_ns"));
         CHECK(told("step_p95_ns") == in_view("p95_ns"));
+        const std::string sums = "SELECT rank_id, steps, dur_ns FROM ";
+        CHECK(rows_of(run, sums + "step_sum ORDER BY 1") ==
+              rows_of(run, sums + "main.v_step_sum ORDER BY 1"));
     }
 }
 

@@ -61,14 +61,20 @@ WHERE coalesce(r.steps_source, 'none') = 'none' AND EXISTS (SELECT 1 FROM v_coun
 -- begin and end are known, parts of steps among them; NULL where calls do not tell what is a step's.
 CREATE VIEW v_run_steps AS
 WITH usual AS (
-  SELECT rank_id, avg(dur_ns) AS dur_ns FROM step WHERE coalesce(left_out, 0) = 0 GROUP BY rank_id),
-recorded AS (
-  SELECT s.rank_id, sum(NOT s.no_step) AS steps, sum(CASE WHEN coalesce(s.left_out, 0) = 0 THEN 1.0
-    WHEN s.no_step THEN coalesce(1.0 * s.dur_ns / u.dur_ns, 0.0)
+  SELECT rank_id, avg(dur_ns) AS dur_ns, count(*) AS whole_steps, count(iif(no_step, NULL, 1)) AS steps
+  FROM v_recorded_step WHERE coalesce(left_out, 0) = 0 GROUP BY rank_id),
+others AS (
+  SELECT s.rank_id, count(iif(s.no_step, NULL, 1)) AS steps,
+    sum(CASE WHEN s.no_step THEN coalesce(1.0 * s.dur_ns / u.dur_ns, 0.0)
     WHEN a.outside_steps IS NOT NULL THEN iif(s.why = 'nothing says where the last step ends', 0.0, 1.0)
     ELSE coalesce(min(1.0, 1.0 * s.dur_ns / u.dur_ns), 1.0) END) AS whole_steps
   FROM v_recorded_step s JOIN rank a ON a.rank_id = s.rank_id LEFT JOIN usual u ON u.rank_id = s.rank_id
-  GROUP BY s.rank_id),
+  WHERE coalesce(s.left_out, 0) <> 0 GROUP BY s.rank_id),
+recorded AS (
+  SELECT rank_id, sum(steps) AS steps, total(whole_steps) AS whole_steps
+  FROM (SELECT rank_id, steps, whole_steps FROM usual UNION ALL
+        SELECT rank_id, steps, whole_steps FROM others)
+  GROUP BY rank_id),
 late AS (
   SELECT r.rank_id FROM rank r WHERE coalesce(r.called_ahead, 0) = 0
     AND EXISTS (SELECT 1 FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id
