@@ -41,13 +41,17 @@ void HostLine::add_untold(int64_t from_ns) {
 }
 
 void HostLine::add(const HostCall& call) {
-    const bool tells = is_told_by_framework(call.what);
-    if (tells && !untold_.empty()) untold_.back().end_ns = std::min(untold_.back().end_ns, call.from_ns);
-    is_told_ = is_told_ || tells;
-    is_loading_told_ = is_loading_told_ || call.what == What::loading;
-    HostPiece piece = {call.from_ns, call.until_ns, call.what, call.from_ns, call.gpu};
-    piece.stage = call.stage;
-    put(piece);
+    if (is_told_by_framework(call.what)) {
+        if (!untold_.empty()) untold_.back().end_ns = std::min(untold_.back().end_ns, call.from_ns);
+        is_told_ = true;
+        is_loading_told_ = is_loading_told_ || call.what == What::loading;
+    }
+    put({.from_ns = call.from_ns,
+         .until_ns = call.until_ns,
+         .what = call.what,
+         .enter_ns = call.from_ns,
+         .gpu = call.gpu,
+         .stage = call.stage});
 }
 
 void HostLine::add(const HostGap& gap) {
@@ -93,8 +97,16 @@ void HostLine::add(const HostSample& sample) {
     }
 }
 
-// What overlaps it is taken off the end and comes back in order, cut where one of the two gives way.
 void HostLine::put(const HostPiece& piece) {
+    if (size() == 0 || pieces_.back().until_ns < piece.from_ns) {  // most
+        if (piece.until_ns > piece.from_ns) pieces_.push_back(piece);
+    } else {
+        put_over(piece);
+    }
+}
+
+// What overlaps it is taken off the end and comes back in order, cut where one of the two gives way.
+void HostLine::put_over(const HostPiece& piece) {
     std::vector<HostPiece> over;  // the last one first
     for (; size() != 0 && pieces_.back().until_ns > piece.from_ns; pieces_.pop_back())
         over.push_back(pieces_.back());

@@ -154,6 +154,7 @@ class HostLine {
 
   private:
     void put(const HostPiece& piece);
+    void put_over(const HostPiece& piece);
     void append(const HostPiece& piece, int64_t from_ns, int64_t until_ns);
     size_t first_ending_after(int64_t t_ns) const;
     // By time, apart from each other; those before first_ are forgotten.

@@ -63,7 +63,11 @@ class BusyPart : public PartByCall<BusyPart> {
                                                                         : nullptr;
     }
     Interval what_counts_of(Interval known, const TimedPiece& piece) const;
-    uint32_t thread_of(const Call& call);
+    uint32_t thread_of(const Call& call) {
+        const bool is_last = last_thread_ < threads_.size() && threads_[last_thread_] == call.thread_id;
+        return is_last ? last_thread_ : find_thread(call.thread_id);
+    }
+    uint32_t find_thread(int64_t id);
     void operation(const Call& call, GpuSweep* sweep, uint32_t thread);
     void settle(int64_t until_ns);
     void gather_busy();
@@ -82,7 +86,7 @@ class BusyPart : public PartByCall<BusyPart> {
     std::unordered_map<int64_t, uint32_t> thread_index_;
     std::vector<int64_t> threads_;
     std::vector<LaunchLoop> loops_;  // by thread
-    size_t last_thread_ = 0;
+    uint32_t last_thread_ = 0;
     size_t unsettled_ = 0;                // calls
     const Undisturbed* would_ = nullptr;  // of the piece
 
@@ -130,13 +134,10 @@ void BusyPart::begin(const TimedPiece& piece) {
     any_ = UnionBySegment(hull_);
 }
 
-uint32_t BusyPart::thread_of(const Call& call) {
-    if (last_thread_ < threads_.size() && threads_[last_thread_] == call.thread_id)
-        return static_cast<uint32_t>(last_thread_);
-    const auto [found, is_new] =
-        thread_index_.try_emplace(call.thread_id, static_cast<uint32_t>(threads_.size()));
+uint32_t BusyPart::find_thread(int64_t id) {
+    const auto [found, is_new] = thread_index_.try_emplace(id, static_cast<uint32_t>(threads_.size()));
     if (is_new) {
-        threads_.push_back(call.thread_id);
+        threads_.push_back(id);
         loops_.emplace_back();
     }
     last_thread_ = found->second;
@@ -144,11 +145,12 @@ uint32_t BusyPart::thread_of(const Call& call) {
 }
 
 void BusyPart::take(const Call& call, bool before) {
-    host_.take(call);
+    const std::optional<What> what = what_of(call);
+    host_.take(call, what);
     inputs_.take(call);
     const uint32_t thread = thread_of(call);
     GpuSweep* sweep = sweep_of(call);
-    if (const auto what = what_of(call)) {
+    if (what) {
         const int32_t gpu =
             call.lane == kNoLane ? kNoGpu : facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
         const int64_t between_ns = loops_[thread].between(call, *what, *what == What::launch ? gpu : kNoGpu);

@@ -106,14 +106,20 @@ HostLine& HostCalls::line_of(int64_t thread) {
     return *last_;
 }
 
-void HostCalls::take(const Call& call) {
-    if (const auto what = what_of(call)) {
-        const bool is_of_gpu = *what == What::launch || *what == What::sync;
-        const int32_t gpu = is_of_gpu ? gpu_of(call) : kNoGpu;
-        line_of(call.thread_id).add(HostCall{*what, call.enter_ns, call.exit_ns, gpu});
-        note_capture(call);
-        note_event(call);
-    } else if (call.kind == CallKind::host_gap) {
+void HostCalls::take(const Call& call, std::optional<What> what) {
+    what ? take_call(call, *what) : take_inside(call);
+}
+
+void HostCalls::take_call(const Call& call, What what) {
+    const bool is_of_gpu = what == What::launch || what == What::sync;
+    const int32_t gpu = is_of_gpu ? gpu_of(call) : kNoGpu;
+    line_of(call.thread_id).add(HostCall{what, call.enter_ns, call.exit_ns, gpu});
+    if (call.kind == CallKind::begin_capture || call.kind == CallKind::end_capture) note_capture(call);
+    if (call.kind == CallKind::record && call.lane != kNoLane) note_event(call);
+}
+
+void HostCalls::take_inside(const Call& call) {
+    if (call.kind == CallKind::host_gap) {
         HostGap gap = {call.enter_ns, call.exit_ns, {}, call.runqueue_ns, call.blocked_on};
         if (call.blocked_on >= 0) gap.stage = stages_[static_cast<size_t>(call.blocked_on)];
         if (call.detail != kNotRecorded) gap.running_ns = call.detail;
@@ -131,9 +137,7 @@ void HostCalls::take(const Call& call) {
     }
 }
 
-// Of a wait the GPU whose work is waited for.
-int32_t HostCalls::gpu_of(const Call& call) const {
-    if (call.lane != kNoLane) return facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
+int32_t HostCalls::gpu_of_target(const Call& call) const {
     if (call.kind != CallKind::sync || call.target_id == kNoTarget) return kNoGpu;
     for (const auto* gpus : {&event_gpus_, &context_gpus_})
         if (const auto found = gpus->find(call.target_id); found != gpus->end()) return found->second;
@@ -142,7 +146,6 @@ int32_t HostCalls::gpu_of(const Call& call) const {
 
 // Programs that make an event for each use leave many behind: of one that is forgotten no GPU is known.
 void HostCalls::note_event(const Call& call) {
-    if (call.kind != CallKind::record || call.lane == kNoLane) return;
     if (event_gpus_.size() >= kMostEvents) event_gpus_.clear();
     event_gpus_[call.target_id] = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
 }
@@ -151,7 +154,6 @@ void HostCalls::note_event(const Call& call) {
 // that never ends is none: it may have failed. Its begin is before calls that were added: HostLine puts it in
 // front of those that decide less.
 void HostCalls::note_capture(const Call& call) {
-    if (call.kind != CallKind::begin_capture && call.kind != CallKind::end_capture) return;
     const std::pair key(call.thread_id, call.lane);
     if (call.kind == CallKind::begin_capture) {
         if (captures_.size() >= kMostCaptures) captures_.clear();

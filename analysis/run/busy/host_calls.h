@@ -34,7 +34,8 @@ class HostCalls {
         lines_.clear(), captures_.clear(), event_gpus_.clear();
         last_ = nullptr;
     }
-    void take(const Call& call);
+    void take(const Call& call) { take(call, what_of(call)); }
+    void take(const Call& call, std::optional<What> what);  // which is what_of the call
     const HostLines& lines() const { return lines_; }
     // Nothing before `t_ns` is asked for any more. If that leaves too much, what is nearer to now goes as
     // well: of that host_unknown will be said.
@@ -44,7 +45,13 @@ class HostCalls {
     static constexpr size_t kMostPieces = 1 << 20;
     static constexpr size_t kMostEvents = 65'536;
     HostLine& line_of(int64_t thread);
-    int32_t gpu_of(const Call& call) const;
+    int32_t gpu_of(const Call& call) const {  // of a wait the one whose work is waited for
+        return call.lane != kNoLane ? facts_.gpu_of_lane[static_cast<size_t>(call.lane)]
+                                    : gpu_of_target(call);
+    }
+    int32_t gpu_of_target(const Call& call) const;
+    void take_call(const Call& call, What what);
+    void take_inside(const Call& call);
     void note_event(const Call& call);
     void note_capture(const Call& call);
     size_t size() const;
