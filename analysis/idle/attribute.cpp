@@ -306,20 +306,6 @@ bool is_between_pages(const Gap& gap) {
     return gap.is_behind_page && gap.next->is_page && gap.length_ns() <= kNextPageNs;
 }
 
-// The gaps of which nothing can be asked.
-std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
-    if (!gap.next->same_process) return Cause::other_process;
-    if (is_between_pages(gap)) return Cause::managed_pages;
-    if (gap.next->is_later_node) return cause_in_graph(gap, facts.device);
-    if (gap.next->launched_before)  // the host did not keep the GPU waiting, whatever it did
-        return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);
-    if (2 * clock_error_ns(*gap.next, facts) > gap.length_ns() && !was_surely_queued(gap, facts))
-        return Cause::unresolved;
-    if (was_ready(gap, facts))
-        return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);
-    return {};
-}
-
 // What a thread captures runs later: nothing of it follows, and it is not the end of the program either.
 void behind_the_last(const Gap& gap, const HostLines& lines, std::vector<Piece>& result) {
     std::vector<int64_t> threads;
@@ -343,6 +329,20 @@ void behind_the_last(const Gap& gap, const HostLines& lines, std::vector<Piece>&
 
 }  // namespace
 
+std::optional<Cause> cause_of_all(const Gap& gap, const IdleFacts& facts) {
+    if (!gap.next || gap.length_ns() <= 0) return {};
+    if (!gap.next->same_process) return Cause::other_process;
+    if (is_between_pages(gap)) return Cause::managed_pages;
+    if (gap.next->is_later_node) return cause_in_graph(gap, facts.device);
+    if (gap.next->launched_before)  // the host did not keep the GPU waiting, whatever it did
+        return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);
+    if (2 * clock_error_ns(*gap.next, facts) > gap.length_ns() && !was_surely_queued(gap, facts))
+        return Cause::unresolved;
+    if (was_ready(gap, facts))
+        return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);
+    return {};
+}
+
 Attributed attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts) {
     Attributed answer;
     attribute(gap, lines, facts, answer);
@@ -353,7 +353,7 @@ void attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts, A
     answer.clear();
     if (gap.length_ns() <= 0) return;
     if (!gap.next) return behind_the_last(gap, lines, answer.pieces);
-    if (const auto cause = without_question(gap, facts))
+    if (const auto cause = cause_of_all(gap, facts))
         return answer.pieces.push_back({*cause, gap.from_ns, gap.until_ns});
     static const HostLine kNothingKnown;
     const auto line = lines.find(gap.next->thread);

@@ -134,7 +134,9 @@ using HostLines = std::unordered_map<int64_t, HostLine>;  // by thread
 // Lines hold at least from the gap's start less the latency to the launch of N, with that call.
 // Throws std::logic_error if the pieces do not tile the gap: that would be a fault of this code.
 Attributed attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts);
-// The same, in place of what `answer` held.
+// Of all of a gap, where that can be told without the lines; none: they have to be asked.
+std::optional<Cause> cause_of_all(const Gap& gap, const IdleFacts& facts);
+// The same as the first, in place of what `answer` held.
 void attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts, Attributed& answer);
 
 bool tile(std::span<const Piece> pieces, int64_t from_ns, int64_t until_ns);

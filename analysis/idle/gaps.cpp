@@ -1,21 +1,12 @@
 #include "gaps.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace gpushim::analysis {
 
-void Gaps::add(const DeviceOperation& operation) {
-    if (operation.end_ns < operation.start_ns) return;
-    last_start_ns_ = operation.start_ns;
-    if (operation.start_ns >= window_.end_ns) return;
-    if (operation.start_ns > idle_from_ns_)
-        gaps_.push_back({gpu_, idle_from_ns_, operation.start_ns, operation.next, is_behind_page_});
-    else if (!gaps_.empty() && gaps_.back().until_ns == operation.start_ns &&
-             operation.next.launch_enter_ns < gaps_.back().next->launch_enter_ns)
-        gaps_.back().next = operation.next;
-    if (operation.end_ns >= idle_from_ns_) is_behind_page_ = operation.next.is_page;
-    idle_from_ns_ = std::max(idle_from_ns_, operation.end_ns);
+void Gaps::end_last_with(const Next& other) {
+    Gap& last = gaps_.back();
+    if (other.launch_enter_ns < last.next->launch_enter_ns) last.next = other;
 }
 
 void Gaps::take(std::vector<Gap>& certain) {

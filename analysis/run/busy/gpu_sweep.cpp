@@ -44,8 +44,7 @@ void GpuSweep::begin(Interval known, std::span<const WholeStep> steps, TimedSpan
     settled_ns_ = INT64_MIN;
 }
 
-// Those that begin until then: unions are quick where spans come in order.
-void GpuSweep::Untimed::add_to(UnionBySegment& sum, int64_t until_ns) {
+void GpuSweep::Untimed::add_some_to(UnionBySegment& sum, int64_t until_ns) {
     for (; next != spans.size() && spans[next].start_ns <= until_ns; ++next)
         sum.add(spans[next].start_ns, spans[next].end_ns);
 }
@@ -56,24 +55,25 @@ void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Depen
     // Clocks that disagree may say that it began before it was asked for. What is settled stays as it is.
     early_ += times.start_ns < settled_ns_ || times.start_high_ns < call.enter_ns;
     const int64_t start_ns = std::max(times.start_ns, settled_ns_);
+    const bool waits = dependency.any();
     DeviceOp& op = order_.add(stream, start_ns);
-    op.start_ns = start_ns;
-    op.end_ns = times.end_ns;
-    op.enter_ns = call.enter_ns;
-    op.exit_ns = call.exit_ns;
-    op.wait_ns = call.wait_ns;
-    op.start_before_ns = offset_ns(start_ns - times.start_low_ns);
-    op.start_after_ns = offset_ns(times.start_high_ns - start_ns);
-    op.end_before_ns = offset_ns(times.end_ns - times.end_low_ns);
-    op.end_after_ns = offset_ns(times.end_high_ns - times.end_ns);
+    op = {.start_ns = start_ns,
+          .end_ns = times.end_ns,
+          .enter_ns = call.enter_ns,
+          .exit_ns = call.exit_ns,
+          .wait_ns = call.wait_ns,
+          .start_before_ns = offset_ns(start_ns - times.start_low_ns),
+          .start_after_ns = offset_ns(times.start_high_ns - start_ns),
+          .end_before_ns = offset_ns(times.end_ns - times.end_low_ns),
+          .end_after_ns = offset_ns(times.end_high_ns - times.end_ns),
+          .thread = thread,
+          .type = call.type,
+          .waits = waits,
+          .launched_before = launched_before(stream, call),
+          .is_later_node = is_later_node,
+          .is_page = TraceFacts::is_touched_page(call)};
     op.set_likely_ns(times.likely_ns);
-    op.thread = thread;
-    op.type = call.type;
-    op.waits = dependency.any();
-    op.launched_before = launched_before(stream, call);
-    op.is_later_node = is_later_node;
-    op.is_page = TraceFacts::is_touched_page(call);
-    if (op.waits) dependencies_.emplace(op.enter_ns, dependency);
+    if (waits) dependencies_.emplace(call.enter_ns, dependency);
 }
 
 // A stream runs in the order of the launches. What ran before the first one whose call was recorded was
@@ -97,31 +97,36 @@ void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
     activity_.add(op);
     untimed_.add_to(possible_, op.start_ns);
     untimed_late_.add_to(at_most_, op.start_ns);
-    if (op.end_ns > op.start_ns) {
-        certain_.add(op.start_ns + op.start_after_ns, op.end_ns - op.end_before_ns);
-        possible_.add(op.start_ns - op.start_before_ns, op.end_ns + op.end_after_ns);
-        // What makes one estimate late makes others late, too: all are off to the same side.
-        at_least_.add(op.start_ns + op.likely_ns(op.start_after_ns),
-                      op.end_ns - op.likely_ns(op.end_before_ns));
-        at_most_.add(op.start_ns - op.likely_ns(op.start_before_ns),
-                     op.end_ns + op.likely_ns(op.end_after_ns));
-    }
+    if (op.end_ns > op.start_ns) put_in_unions(op);
     const WaitsFor waits = op.waits ? waits_for(op) : WaitsFor::nothing;
-    const DeviceOperation operation = {
-        op.start_ns,
-        op.end_ns,
-        {.thread = threads[op.thread],
-         .launch_enter_ns = op.enter_ns,
-         .launch_exit_ns = op.exit_ns,
-         .is_copy_h2d = op.type == OperationClass::h2d,
-         .waits_for = waits,
-         .launched_before = op.launched_before,
-         .is_later_node = op.is_later_node,
-         .is_page = op.is_page,
-         .likely_ns = std::max(op.likely_ns(op.start_before_ns), op.likely_ns(op.start_after_ns))}};
-    gaps_->add(operation);
-    if (op.start_ns >= known_until_ns_ && op.end_ns >= op.start_ns && !behind_) behind_ = operation;
+    const auto next = [&] { return next_of(op, threads[op.thread], waits); };
+    gaps_->add(op.start_ns, op.end_ns, op.is_page, next);
+    if (op.start_ns >= known_until_ns_ && op.end_ns >= op.start_ns && !behind_)
+        behind_ = {op.start_ns, op.end_ns, next()};
     busy_until_ns_ = std::max(busy_until_ns_, op.end_ns);
+}
+
+// What makes one estimate late makes others late, too: all that is likely is off to the same side.
+void GpuSweep::put_in_unions(const DeviceOp& op) {
+    const int32_t likely_ns = op.likely_ns(INT32_MAX);  // and no more than the bounds
+    certain_.add(op.start_ns + op.start_after_ns, op.end_ns - op.end_before_ns);
+    possible_.add(op.start_ns - op.start_before_ns, op.end_ns + op.end_after_ns);
+    at_least_.add(op.start_ns + std::min(likely_ns, op.start_after_ns),
+                  op.end_ns - std::min(likely_ns, op.end_before_ns));
+    at_most_.add(op.start_ns - std::min(likely_ns, op.start_before_ns),
+                 op.end_ns + std::min(likely_ns, op.end_after_ns));
+}
+
+Next GpuSweep::next_of(const DeviceOp& op, int64_t thread, WaitsFor waits) {
+    return {.thread = thread,
+            .launch_enter_ns = op.enter_ns,
+            .launch_exit_ns = op.exit_ns,
+            .is_copy_h2d = op.type == OperationClass::h2d,
+            .waits_for = waits,
+            .launched_before = op.launched_before,
+            .is_later_node = op.is_later_node,
+            .is_page = op.is_page,
+            .likely_ns = op.likely_ns(std::max(op.start_before_ns, op.start_after_ns))};
 }
 
 // An event that was there before the GPU ran empty was not what it waited for.
@@ -139,6 +144,8 @@ void GpuSweep::ask(const HostLines& lines) {
 }
 
 void GpuSweep::ask(const Gap& gap, const HostLines& lines) {
+    if (const auto cause = cause_of_all(gap, idle_facts_))
+        return idle_.add(Piece{*cause, gap.from_ns, gap.until_ns});
     attribute(gap, lines, idle_facts_, answer_);
     idle_.add(answer_);
 }

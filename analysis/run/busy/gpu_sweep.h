@@ -66,8 +66,10 @@ class GpuSweep {
 
   private:
     void put(const DeviceOp& op, std::span<const int64_t> threads);
+    void put_in_unions(const DeviceOp& op);
     bool launched_before(size_t stream, const Call& call);
     WaitsFor waits_for(const DeviceOp& op);
+    static Next next_of(const DeviceOp& op, int64_t thread, WaitsFor waits);
     void ask(const Gap& gap, const HostLines& lines);
     void put_figures();
 
@@ -83,7 +85,11 @@ class GpuSweep {
     struct Untimed {
         Intervals spans;
         size_t next = 0;
-        void add_to(UnionBySegment& sum, int64_t until_ns);
+        // Those that begin until then: unions are quick where spans come in order.
+        void add_to(UnionBySegment& sum, int64_t until_ns) {
+            if (next != spans.size() && spans[next].start_ns <= until_ns) add_some_to(sum, until_ns);
+        }
+        void add_some_to(UnionBySegment& sum, int64_t until_ns);
     } untimed_, untimed_late_;
     std::optional<Gaps> gaps_;
     std::vector<Gap> asked_;

@@ -55,6 +55,13 @@ void IdleSums::add(const Attributed& gap) {
     for (const Contended& row : gap.contended) ready[row.cause] += row.ns;
 }
 
+void IdleSums::add(const Piece& gap) {
+    if (is_in_this_segment({gap.from_ns, gap.until_ns}))
+        add_piece(gap, false);
+    else
+        add(Attributed{{gap}});
+}
+
 bool IdleSums::is_in_this_segment(Interval span) const {
     return segment_ < segments_.size() && segments_[segment_].from_ns <= span.start_ns &&
            span.end_ns <= segments_[segment_].until_ns;

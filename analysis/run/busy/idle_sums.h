@@ -52,6 +52,7 @@ class IdleSums {
     void begin(std::span<const Segment> segments);
     // A gap's, in order of time; what lies outside of the segments is left out.
     void add(const Attributed& gap);
+    void add(const Piece& gap);  // that has one cause, and was not made by a wait of the host
     // `would`: of the piece; rows say where a gap was as the program ran. Null: its times are those.
     void end(const Undisturbed* would = nullptr);
 
