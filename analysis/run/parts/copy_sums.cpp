@@ -16,11 +16,9 @@ CopySums::CopySums(const TraceFacts& facts, const Places& places)
       launched_(facts.gpus.size() + 1),
       memsets_(places.size()) {}
 
-void CopySums::see(const Call& call, size_t gpu) {
+void CopySums::see_its(const Call& call, size_t gpu) {
     if (call.type == OperationClass::memset)
-        memsets_[places_.of(call)].bytes.add(std::max<int64_t>(0, call.bytes));
-    if (call.type == OperationClass::compute || call.type == OperationClass::graph) ++launched_[gpu];
-    if (!is_copy(call)) return;
+        return memsets_[places_.of(call)].bytes.add(std::max<int64_t>(0, call.bytes));
     Alike& alike = alike_[number_of(key_of(call, next_position(call, gpu, seen_)))];
     alike.bytes.add(std::max<int64_t>(0, call.bytes));
     alike.call_sum_ns += call.exit_ns - call.enter_ns;
@@ -35,8 +33,7 @@ void CopySums::begin(const TimedPiece& piece) {
         piece.steps.empty() ? WholeSteps{} : WholeSteps{piece.steps.front().step, piece.steps.back().step};
 }
 
-std::optional<uint64_t> CopySums::take(const Call& call, size_t gpu, bool before) {
-    if (before) return {};
+std::optional<uint64_t> CopySums::take_its(const Call& call, size_t gpu) {
     std::optional<uint64_t> who;
     if (is_copy(call))
         who = number_of(key_of(call, whole_.has(call.step) ? next_position(call, gpu, taken_) : kNoPosition));

@@ -14,84 +14,89 @@ constexpr const char* kNameNotKnown = "(name not known)";
 }  // namespace
 
 KernelSums::KernelSums(const TraceFacts& facts, const Places& places)
-    : facts_(facts), places_(places), names_(facts.kernels), index_(facts) {
+    : facts_(facts),
+      places_(places),
+      names_(facts.kernels),
+      index_(facts),
+      steps_seen_(facts),
+      steps_taken_(facts),
+      gpus_(facts.gpus.size() + 1) {
     names_.push_back({kNameNotKnown, {}});
     for (size_t i = 0; i < names_.size(); ++i) by_name_.try_emplace(names_[i].name, i);
-    // The last GPU is the one that is not known.
-    sums_.assign(facts.gpus.size() + 1, std::vector<Sums>(names_.size()));
+    for (OfGpu& gpu : gpus_) gpu.sums.resize(names_.size());
+    for (size_t i = 0; i < facts.gpus.size(); ++i) {  // the last is the one that is not known
+        gpus_[i].small_below_ns = 2 * facts.gpus[i].idle.latency_ns;
+        gpus_[i].multiprocessors = facts.gpus[i].multiprocessors;
+    }
 }
 
 void KernelSums::see(const Call& call, size_t gpu) {
-    const bool is_in_step = facts_.is_in_step(call);
+    const bool is_in_step = steps_seen_.has(call);
     if (call.type == OperationClass::graph) {
         GraphLaunches& launches = graphs_[{gpu, call.detail}];
         ++launches.count;
         launches.in_steps += is_in_step;
     }
     if (!is_kernel(call)) return;
-    Sums& sums = sums_[gpu][index_.of(call)];
+    Sums& sums = gpus_[gpu].sums[index_.of(call)];
     ++sums.launches;
     sums.in_steps += is_in_step;
 }
 
-std::optional<uint64_t> KernelSums::take(const Call& call, size_t gpu, bool before) {
-    last_ns_ = std::max(last_ns_, call.enter_ns);
-    // A profile may begin with work that was called before the time in which all is known.
-    if (!is_kernel(call) || (before && call.enter_ns <= counted_until_ns_)) return {};
+// A profile may begin with work that was called before the time in which all is known.
+void KernelSums::take_kernel(const Call& call, size_t gpu, bool before, Ran& ran) {
     const size_t kernel = index_.of(call);
-    Sums& sums = sums_[gpu][kernel];
-    const int64_t ran_ns = call.times.end_ns - call.times.start_ns;
+    // Also those that are known by name only.
+    ran.is_comm = call.type == OperationClass::comm || names_[kernel].facts.comm_source != CommSource::none;
+    if (before && call.enter_ns <= counted_until_ns_) return;
+    Sums& sums = gpus_[gpu].sums[kernel];
+    const int64_t ran_ns = ran.end_ns - ran.start_ns;
     if (ran_ns <= 0) {
         ++sums.invalid;
-        return {};
+        return;
     }
-    if (!is_comm(call)) note_grid(gpu, call, sums);
-    if (facts_.is_in_step(call)) {
+    if (!ran.is_comm) note_grid(gpus_[gpu], index_.blocks_of(call), ran_ns, sums);
+    if (steps_taken_.has(call)) {
         ++sums.timed_in_steps;
         sums.in_steps_ns += ran_ns;
     }
-    return kernel;
+    ran.who = kernel;
 }
 
 void KernelSums::finish(RunDb& run) {
     if (has_totals(*facts_.trace)) read_totals();
     for (const auto& [graph, launches] : graphs_) add_graph(graph.first, graph.second, launches);
-    for (size_t gpu = 0; gpu < sums_.size(); ++gpu)
-        for (size_t i = 0; i < sums_[gpu].size(); ++i)
-            if (!sums_[gpu][i].empty()) write(run, gpu, names_[i], sums_[gpu][i]);
-    for (size_t gpu = 0; gpu < sums_.size(); ++gpu) write_durations(run, gpu);
-}
-
-std::optional<int64_t> KernelSums::multiprocessors(size_t gpu) const {
-    return gpu < facts_.gpus.size() ? facts_.gpus[gpu].multiprocessors : std::nullopt;
+    for (size_t gpu = 0; gpu < gpus_.size(); ++gpu)
+        for (size_t i = 0; i < names_.size(); ++i)
+            if (const Sums& sums = gpus_[gpu].sums[i]; !sums.empty()) write(run, gpu, names_[i], sums);
+    for (size_t gpu = 0; gpu < gpus_.size(); ++gpu) write_durations(run, gpu);
 }
 
 // Not of collectives, which are small on purpose.
-void KernelSums::note_grid(size_t gpu, const Call& call, Sums& sums) const {
-    const int64_t blocks = index_.blocks_of(call);
-    if (blocks == 0 || !multiprocessors(gpu)) {
+void KernelSums::note_grid(const OfGpu& gpu, int64_t blocks, int64_t ran_ns, Sums& sums) {
+    if (blocks == 0 || !gpu.multiprocessors) {
         ++sums.unknown_grid;
-    } else if (blocks < *multiprocessors(gpu)) {
-        const int64_t ns = call.times.end_ns - call.times.start_ns;
+    } else if (blocks < *gpu.multiprocessors) {
         ++sums.small_grid;
-        sums.small_grid_ns += ns;
-        sums.small_grid_filled_ns += static_cast<double>(ns) * static_cast<double>(blocks) /
-                                     static_cast<double>(*multiprocessors(gpu));
+        sums.small_grid_ns += ran_ns;
+        sums.small_grid_filled_ns += static_cast<double>(ran_ns) * static_cast<double>(blocks) /
+                                     static_cast<double>(*gpu.multiprocessors);
     }
 }
 
 void KernelSums::started(size_t gpu, const Ran& ran) {
-    Sums& sums = sums_[gpu][ran.who];
+    Sums& sums = gpus_[gpu].sums[ran.who];
     sums.union_ns += std::max<int64_t>(0, ran.end_ns - std::max(ran.start_ns, sums.covered_ns));
     sums.covered_ns = std::max(sums.covered_ns, ran.end_ns);
 }
 
 void KernelSums::ended(size_t gpu, const Ran& ran) {
-    Sums& sums = sums_[gpu][ran.who];
+    OfGpu& of = gpus_[gpu];
+    Sums& sums = of.sums[ran.who];
     const int64_t ran_ns = ran.end_ns - ran.start_ns;
     sums.times.add(ran_ns);
     sums.unsure_ns += ran.unsure_ns;
-    sums.small += !ran.is_comm && ran_ns < 2 * latency_ns(gpu);
+    sums.small += !ran.is_comm && ran_ns < of.small_below_ns;
     if (ran.beside_comm) {
         ++sums.overlapped;
         sums.overlapped_ns += ran_ns;
@@ -101,14 +106,10 @@ void KernelSums::ended(size_t gpu, const Ran& ran) {
     }
 }
 
-int64_t KernelSums::latency_ns(size_t gpu) const {
-    return gpu < facts_.gpus.size() ? facts_.gpus[gpu].idle.latency_ns : 0;
-}
-
 // Of the whole run, whether the rows are there or not.
 void KernelSums::read_totals() {
-    for (auto& of_gpu : sums_)
-        for (Sums& sums : of_gpu) sums.launches = 0;
+    for (OfGpu& gpu : gpus_)
+        for (Sums& sums : gpu.sums) sums.launches = 0;
     for (auto& [graph, its] : graphs_) its.count = 0;  // what was in steps, rows tell
     Query launches = facts_.trace->base.prepare(
         "SELECT s.kernel, s.symbol, s.device_id, sum(t.events) FROM v_series s"
@@ -116,7 +117,7 @@ void KernelSums::read_totals() {
         " AND s.failed = 0 AND s.unfinished = 0 GROUP BY 1, 2, 3");
     while (launches.step()) {
         const size_t kernel = kernel_named(launches.text(0), launches.text(1));
-        sums_[gpu_of(launches.maybe(2))][kernel].launches += launches.number(3);
+        gpus_[gpu_of(launches.maybe(2))].sums[kernel].launches += launches.number(3);
     }
     Query graphs = facts_.trace->base.prepare(
         "SELECT s.graph_id, s.device_id, sum(t.events) FROM v_series s"
@@ -137,7 +138,7 @@ size_t KernelSums::kernel_named(const std::string& name, const std::string& symb
     if (found != by_name_.end()) return found->second;
     by_name_[name] = names_.size();
     names_.push_back({name, classify(name)});
-    for (auto& of_gpu : sums_) of_gpu.resize(names_.size());
+    for (OfGpu& gpu : gpus_) gpu.sums.resize(names_.size());
     return names_.size() - 1;
 }
 
@@ -147,11 +148,11 @@ void KernelSums::add_graph(size_t gpu, int64_t graph_id, const GraphLaunches& la
     int64_t named = 0;
     for (const auto& [kernel, times] : graph->second.by_kernel) {
         const size_t known = kernel < 0 ? not_known() : static_cast<size_t>(kernel);
-        sums_[gpu][known].add_nodes(launches, times);
+        gpus_[gpu].sums[known].add_nodes(launches, times);
         named += times;
     }
     if (graph->second.kernels > named)
-        sums_[gpu][not_known()].add_nodes(launches, graph->second.kernels - named);
+        gpus_[gpu].sums[not_known()].add_nodes(launches, graph->second.kernels - named);
 }
 
 int64_t KernelSums::gpu_id_of(size_t gpu) const {
@@ -161,7 +162,7 @@ int64_t KernelSums::gpu_id_of(size_t gpu) const {
 // Of all kernels of a GPU together; a stream is none of theirs.
 void KernelSums::write_durations(RunDb& run, size_t gpu) const {
     Histogram all;
-    for (const Sums& sums : sums_[gpu]) all.add(sums.all());
+    for (const Sums& sums : gpus_[gpu].sums) all.add(sums.all());
     all.write(run, "kernel", gpu_id_of(gpu), kNotTold);
 }
 
@@ -183,7 +184,7 @@ void KernelSums::write(RunDb& run, size_t gpu, const Kernel& kernel, const Sums&
                        s.union_ns,
                        if_ran(s.times.min),
                        if_ran(s.times.max),
-                       ran && latency_ns(gpu) > 0 ? Value(s.small) : Value(nullptr),
+                       ran && gpus_[gpu].small_below_ns > 0 ? Value(s.small) : Value(nullptr),
                        grids_known ? Value(s.small_grid) : Value(nullptr),
                        grids_known ? Value(s.small_grid_ns) : Value(nullptr),
                        s.overlapped,

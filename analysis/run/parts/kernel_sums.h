@@ -8,6 +8,7 @@
 // Of the calls that its part (operation_part.cpp) is given. One thread.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "../pass/part.h"
 #include "../sql/histogram.h"
 #include "concurrency.h"
+#include "known_steps.h"
 #include "places.h"
 
 namespace gpushim::analysis {
@@ -28,19 +30,16 @@ class KernelSums {
 
     // `gpu`: index into facts.gpus; the one behind the last: not known.
     void see(const Call& operation, size_t gpu);
-    // One with device times: which kernel it is, if it counts, and does as `started` and `ended` will say.
-    std::optional<uint64_t> take(const Call& operation, size_t gpu, bool before);
+    // One with device times: of a kernel, says in `ran` whether it is a collective's, and which it is, if it
+    // counts, and does as `started` and `ended` will say.
+    void take(const Call& operation, size_t gpu, bool before, Ran& ran) {
+        last_ns_ = std::max(last_ns_, operation.enter_ns);
+        if (is_kernel(operation)) take_kernel(operation, gpu, before, ran);
+    }
     void started(size_t gpu, const Ran& kernel);
     void ended(size_t gpu, const Ran& kernel);
     void end_piece() { counted_until_ns_ = last_ns_; }
     void finish(RunDb& run);
-
-    // Also those that are known by name only.
-    bool is_comm(const Call& operation) const {
-        return operation.type == OperationClass::comm ||
-               (operation.type == OperationClass::compute &&
-                names_[index_.of(operation)].facts.comm_source != CommSource::none);
-    }
 
   private:
     struct GraphLaunches {
@@ -73,10 +72,14 @@ class KernelSums {
     static bool is_kernel(const Call& call) {
         return call.type == OperationClass::compute || call.type == OperationClass::comm;
     }
+    struct OfGpu {
+        std::vector<Sums> sums;      // by name
+        int64_t small_below_ns = 0;  // two latencies
+        std::optional<int64_t> multiprocessors;
+    };
     size_t not_known() const { return index_.not_known(); }
-    std::optional<int64_t> multiprocessors(size_t gpu) const;
-    void note_grid(size_t gpu, const Call& call, Sums& sums) const;
-    int64_t latency_ns(size_t gpu) const;
+    void take_kernel(const Call& call, size_t gpu, bool before, Ran& ran);
+    static void note_grid(const OfGpu& gpu, int64_t blocks, int64_t ran_ns, Sums& sums);
     void read_totals();
     size_t gpu_of(std::optional<int64_t> device_id) const;
     size_t kernel_named(const std::string& name, const std::string& symbol);
@@ -91,7 +94,8 @@ class KernelSums {
     std::vector<Kernel> names_;  // those of the trace, the one not known, others of its totals
     std::map<std::string, size_t, std::less<>> by_name_;
     const KernelIndex index_;
-    std::vector<std::vector<Sums>> sums_;                         // by GPU and name
+    KnownSteps steps_seen_, steps_taken_;
+    std::vector<OfGpu> gpus_;
     std::map<std::pair<size_t, int64_t>, GraphLaunches> graphs_;  // by GPU and graph
 };
 

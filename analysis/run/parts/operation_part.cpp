@@ -76,11 +76,9 @@ void OperationPart::take(const Call& call, bool before) {
     const size_t gpu = gpu_of(call);
     const auto copy = copies_.take(call, gpu, before);
     if (!call.timed) return;
-    const auto kernel = kernels_.take(call, gpu, before);
-    Ran ran = {call.times.start_ns, call.times.end_ns, kUncounted, kernels_.is_comm(call)};
+    Ran ran = {call.times.start_ns, call.times.end_ns, copy ? kCopy + *copy : kUncounted};
+    kernels_.take(call, gpu, before, ran);
     if (ran.end_ns <= ran.start_ns) return;
-    if (copy) ran.who = kCopy + *copy;
-    if (kernel) ran.who = *kernel;
     ran.unsure_ns = std::min(call.times.likely_ns, ran.end_ns - ran.start_ns);
     beside_[gpu].add(call.enter_ns, ran, places_.of(call));
 }

@@ -8,6 +8,7 @@
 //   order      A1, A2, B1
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -24,28 +25,17 @@ class StartOrder {
     // One that starts then: the caller fills in the rest before anything else is asked or added.
     Op& add(size_t stream, int64_t start_ns) {
         Queue& queue = queues_[stream];
-        if (queue.count == 0)
+        if (queue.count == 0) {
             heads_.push({start_ns, static_cast<uint32_t>(stream)});
-        else if (start_ns < queue.last_start_ns)
+            next_ns_ = std::min(next_ns_, start_ns);
+        } else if (start_ns < queue.last_start_ns) {
             return add_late(start_ns);
+        }
         queue.last_start_ns = start_ns;
         return queue.push();
     }
     // The next one that starts before then, to be looked at before anything is added; nullptr: there is none.
-    const Op* next(int64_t until_ns) {
-        const int64_t head_ns = heads_.empty() ? INT64_MAX : heads_.first().at_ns;
-        if (!late_.empty() && late_.first().at_ns < head_ns) return next_late(until_ns);
-        if (head_ns >= until_ns) return nullptr;
-        const uint32_t stream = heads_.first().stream;
-        Queue& queue = queues_[stream];
-        const Op* op = &queue.front();
-        queue.pop();
-        if (queue.count != 0)
-            heads_.replace_first({queue.front().start_ns, stream});
-        else
-            heads_.pop();
-        return op;
-    }
+    const Op* next(int64_t until_ns) { return next_ns_ < until_ns ? take_next() : nullptr; }
 
   private:
     struct Queue {  // a ring whose room is a power of two
@@ -87,18 +77,38 @@ class StartOrder {
         const uint32_t index = late_free_.back();
         late_free_.pop_back();
         late_.push({start_ns, index});
+        next_ns_ = std::min(next_ns_, start_ns);
         return late_ops_[index];
     }
-    const Op* next_late(int64_t until_ns) {
-        if (late_.first().at_ns >= until_ns) return nullptr;
+    const Op* take_next() {
+        const int64_t head_ns = heads_.empty() ? INT64_MAX : heads_.first().at_ns;
+        if (!late_.empty() && late_.first().at_ns < head_ns) return take_late();
+        const uint32_t stream = heads_.first().stream;
+        Queue& queue = queues_[stream];
+        const Op* op = &queue.front();
+        queue.pop();
+        if (queue.count != 0)
+            heads_.replace_first({queue.front().start_ns, stream});
+        else
+            heads_.pop();
+        note_next();
+        return op;
+    }
+    void note_next() {
+        next_ns_ = heads_.empty() ? INT64_MAX : heads_.first().at_ns;
+        if (!late_.empty()) next_ns_ = std::min(next_ns_, late_.first().at_ns);
+    }
+    const Op* take_late() {
         const uint32_t index = late_.first().index;
         late_.pop();
         late_free_.push_back(index);
+        note_next();
         return &late_ops_[index];
     }
 
-    std::vector<Queue> queues_;  // by stream
-    MinHeap<Head> heads_;        // the start of the first one of each queue that is not empty
+    std::vector<Queue> queues_;    // by stream
+    MinHeap<Head> heads_;          // the start of the first one of each queue that is not empty
+    int64_t next_ns_ = INT64_MAX;  // when the next one starts
     // Those that started before one launched before them in their stream.
     MinHeap<Late> late_;
     std::vector<Op> late_ops_;
