@@ -13,6 +13,7 @@
 #include "../pass/profile_steps.h"
 #include "../sql/histogram.h"
 #include "../sql/run_db.h"
+#include "known_steps.h"
 #include "own_parts.h"
 #include "places.h"
 #include "queues.h"
@@ -51,17 +52,18 @@ class LaunchPart : public PartByCall<LaunchPart> {
     explicit LaunchPart(const TraceFacts& facts)
         : facts_(facts),
           places_(facts),
+          steps_(facts),
           queues_(facts),
           all_(places_.size()),
           on_empty_(facts.gpus.size()),
           is_begin_known_(!is_profile(*facts.trace)) {}
 
     void see(const Call& call) override {
-        if (!is_launch(call) || facts_.is_later_node(call)) return;
+        if (!is_launch(call) || is_later_node(call)) return;
         LaunchSums& launches = all_[places_.of(call)];
         const int64_t cost_ns = call.exit_ns - call.enter_ns;
         ++launches.count;
-        launches.in_steps += facts_.is_in_step(call);
+        launches.in_steps += steps_.has(call);
         if (!TraceFacts::has_call(call)) return;  // what it cost is not recorded
         launches.api_sum_ns += cost_ns;
         const int32_t bucket = bucket_of(cost_ns);
@@ -77,9 +79,10 @@ class LaunchPart : public PartByCall<LaunchPart> {
     }
 
     void take(const Call& call, bool before) override {
-        const bool was_called = TraceFacts::has_call(call) && !facts_.is_later_node(call);
-        if (is_launch(call) && was_called && !before && call.timed && is_known(call)) measure(call);
-        if (!was_called) was_not_empty(call);
+        if (!TraceFacts::has_call(call) || is_later_node(call))
+            was_not_empty(call);
+        else if (is_launch(call) && !before && call.timed)
+            measure(call);
         queues_.add(call);
     }
 
@@ -91,17 +94,24 @@ class LaunchPart : public PartByCall<LaunchPart> {
     }
 
   private:
-    bool is_known(const Call& call) const {
-        const int32_t gpu = places_[places_.of(call)].gpu;
+    // Most took some time, and nothing else is asked of them.
+    bool is_later_node(const Call& call) const {
+        return call.exit_ns == call.enter_ns && facts_.is_later_node(call);
+    }
+
+    bool is_known(const Call& call, int32_t gpu) const {
         if (call.lane < 0 || gpu < 0 || static_cast<size_t>(gpu) >= known_.size()) return false;
         const Interval& known = known_[static_cast<size_t>(gpu)];
         return call.enter_ns >= known.start_ns && call.enter_ns < known.end_ns;
     }
 
     void measure(const Call& call) {
-        LaunchSums& launches = all_[places_.of(call)];
+        const size_t place = places_.of(call);
+        const int32_t gpu = places_[place].gpu;
+        if (!is_known(call, gpu)) return;
+        LaunchSums& launches = all_[place];
         const QueueState state = queues_.at(call.lane, call.enter_ns);
-        const DeviceFacts& device = facts_.gpus[static_cast<size_t>(places_[places_.of(call)].gpu)].idle;
+        const DeviceFacts& device = facts_.gpus[static_cast<size_t>(gpu)].idle;
         const int64_t ran_ns = call.times.end_ns - call.times.start_ns;
         ++launches.timed;
         if (call.type == OperationClass::compute && ran_ns < 2 * device.latency_ns) {
@@ -153,7 +163,7 @@ class LaunchPart : public PartByCall<LaunchPart> {
 
     // Its call was not recorded: when that was is not known, but that it had been.
     void was_not_empty(const Call& call) {
-        if (call.kind != CallKind::operation || call.lane < 0 || !call.timed || facts_.is_later_node(call) ||
+        if (call.kind != CallKind::operation || call.lane < 0 || !call.timed || is_later_node(call) ||
             TraceFacts::is_migration(call))
             return;
         const int32_t gpu = places_[places_.of(call)].gpu;
@@ -200,6 +210,7 @@ class LaunchPart : public PartByCall<LaunchPart> {
 
     const TraceFacts& facts_;
     const Places places_;
+    KnownSteps steps_;
     Queues queues_;
     std::vector<Interval> known_;
     std::vector<LaunchSums> all_;  // by place

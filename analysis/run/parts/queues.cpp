@@ -6,17 +6,20 @@ namespace gpushim::analysis {
 
 namespace {
 
+constexpr size_t kForgottenAtOnce = 64;   // and half of what is kept, so that little is moved
 constexpr size_t kMostRecorded = 65'536;  // forgotten beyond that: waits for older ones are not seen
 
 }  // namespace
 
-Queues::Queues(const TraceFacts& facts)
-    : facts_(facts), streams_(facts.lanes.size()), gpus_(facts.gpus.size()) {
-    std::unordered_map<int64_t, uint32_t> index;
-    for (const Lane& lane : facts.lanes)
-        context_of_lane_.push_back(
-            index.try_emplace(lane.context_id, static_cast<uint32_t>(index.size())).first->second);
-    contexts_.resize(index.size());
+Queues::Queues(const TraceFacts& facts) : streams_(facts.lanes.size()), gpus_(facts.gpus.size()) {
+    std::unordered_map<int64_t, uint32_t> contexts;
+    for (size_t i = 0; i < facts.lanes.size(); ++i) {
+        const Lane& lane = facts.lanes[i];
+        const auto number = static_cast<uint32_t>(contexts.size());
+        const uint32_t context = contexts.try_emplace(lane.context_id, number).first->second;
+        places_.push_back({facts.gpu_of_lane[i], context, lane.legacy, lane.joins_legacy});
+    }
+    contexts_.resize(contexts.size());
 }
 
 void Queues::clear() {
@@ -29,17 +32,8 @@ void Queues::clear() {
 void Queues::advance(Gpu& gpu, int64_t t_ns) {
     for (size_t i = 0; i < gpu.active.size();) {
         Stream& stream = streams_[static_cast<size_t>(gpu.active[i])];
-        for (; stream.started < stream.items.size(); ++stream.started) {
-            const Item& item = stream.items[stream.started];
-            if (item.start_ns > t_ns) break;
-            --gpu.pending;
-            gpu.runway_ns -= item.end_ns - item.start_ns;
-        }
-        for (; stream.started > 0 && stream.items.front().end_ns <= t_ns; --stream.started) {
-            stream.items.pop_front();
-            --gpu.outstanding;
-        }
-        if (stream.items.empty()) {
+        if (stream.change_ns <= t_ns) advance(stream, gpu, t_ns);
+        if (stream.is_over()) {
             gpu.active[i] = gpu.active.back();
             gpu.active.pop_back();
         } else {
@@ -48,20 +42,46 @@ void Queues::advance(Gpu& gpu, int64_t t_ns) {
     }
 }
 
-int64_t Queues::free_ns(int32_t lane) const {
-    const Lane& facts = facts_.lanes[static_cast<size_t>(lane)];
-    const Context& context = contexts_[context_of_lane_[static_cast<size_t>(lane)]];
-    const int64_t own_ns = streams_[static_cast<size_t>(lane)].end_ns;
-    if (facts.legacy) return std::max(own_ns, context.joined_end_ns);
-    return facts.joins_legacy ? std::max(own_ns, context.legacy_end_ns) : own_ns;
+void Queues::advance(Stream& stream, Gpu& gpu, int64_t t_ns) {
+    const std::vector<Item>& items = stream.items;
+    stream.change_ns = INT64_MAX;
+    for (; stream.started < items.size(); ++stream.started) {
+        const Item& item = items[stream.started];
+        if (item.start_ns > t_ns) {
+            stream.change_ns = item.start_ns;
+            break;
+        }
+        --gpu.pending;
+        gpu.runway_ns -= item.end_ns - item.start_ns;
+    }
+    for (; stream.ended < stream.started && items[stream.ended].end_ns <= t_ns; ++stream.ended)
+        --gpu.outstanding;
+    if (stream.ended < stream.started)
+        stream.change_ns = std::min(stream.change_ns, items[stream.ended].end_ns);
+    stream.forget_ended();
+}
+
+void Queues::Stream::forget_ended() {
+    if (2 * ended < items.size() || ended < kForgottenAtOnce) return;
+    items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(ended));
+    started -= ended;
+    ended = 0;
+}
+
+int64_t Queues::free_ns(const Place& place, const Stream& stream) const {
+    const Context& context = contexts_[place.context];
+    if (place.legacy) return std::max(stream.end_ns, context.joined_end_ns);
+    return place.joins_legacy ? std::max(stream.end_ns, context.legacy_end_ns) : stream.end_ns;
 }
 
 QueueState Queues::at(int32_t lane, int64_t t_ns) {
-    if (lane < 0 || gpu_of(lane) < 0) return {};
-    Gpu& gpu = gpus_[static_cast<size_t>(gpu_of(lane))];
+    if (lane < 0) return {};
+    const Place& place = places_[static_cast<size_t>(lane)];
+    if (place.gpu < 0) return {};
+    Gpu& gpu = gpus_[static_cast<size_t>(place.gpu)];
     advance(gpu, t_ns);
     const Stream& stream = streams_[static_cast<size_t>(lane)];
-    const int64_t free = free_ns(lane);
+    const int64_t free = free_ns(place, stream);
     return {gpu.unknown_streams == 0,
             !stream.unknown,
             gpu.outstanding,
@@ -78,35 +98,37 @@ void Queues::set_unknown(Stream& stream, Gpu& gpu, bool unknown) {
 }
 
 void Queues::add(const Call& call) {
-    if (call.lane < 0 || gpu_of(call.lane) < 0) return;
-    if (call.kind == CallKind::operation) return add_operation(call);
+    if (call.lane < 0) return;
+    const Place& place = places_[static_cast<size_t>(call.lane)];
+    if (place.gpu < 0) return;
     Stream& stream = streams_[static_cast<size_t>(call.lane)];
-    if (call.kind == CallKind::record) {
+    if (call.kind == CallKind::operation) {
+        add_operation(call, place, stream);
+    } else if (call.kind == CallKind::record) {
         if (recorded_.size() >= kMostRecorded) recorded_.clear();
-        recorded_[call.target_id] = std::max(free_ns(call.lane), stream.wait_ns);
+        recorded_[call.target_id] = std::max(free_ns(place, stream), stream.wait_ns);
     } else if (call.kind == CallKind::wait) {
         const auto found = recorded_.find(call.target_id);
         if (found != recorded_.end()) stream.wait_ns = std::max(stream.wait_ns, found->second);
     }
 }
 
-void Queues::add_operation(const Call& call) {
-    Stream& stream = streams_[static_cast<size_t>(call.lane)];
-    Gpu& gpu = gpus_[static_cast<size_t>(gpu_of(call.lane))];
+void Queues::add_operation(const Call& call, const Place& place, Stream& stream) {
+    Gpu& gpu = gpus_[static_cast<size_t>(place.gpu)];
     set_unknown(stream, gpu, !call.timed && !call.completes);
     if (!call.timed) return;
     const int64_t start_ns = call.times.start_ns, end_ns = std::max(start_ns, call.times.end_ns);
-    if (stream.items.empty()) gpu.active.push_back(call.lane);
+    if (stream.is_over()) gpu.active.push_back(call.lane);
+    if (stream.started == stream.items.size()) stream.change_ns = std::min(stream.change_ns, start_ns);
     stream.items.push_back({start_ns, end_ns});
     ++gpu.outstanding;
     ++gpu.pending;
     gpu.runway_ns += end_ns - start_ns;
     stream.end_ns = std::max(stream.end_ns, end_ns);
     gpu.end_ns = std::max(gpu.end_ns, end_ns);
-    Context& context = contexts_[context_of_lane_[static_cast<size_t>(call.lane)]];
-    const Lane& lane = facts_.lanes[static_cast<size_t>(call.lane)];
-    if (lane.legacy) context.legacy_end_ns = std::max(context.legacy_end_ns, end_ns);
-    if (lane.joins_legacy) context.joined_end_ns = std::max(context.joined_end_ns, end_ns);
+    Context& context = contexts_[place.context];
+    if (place.legacy) context.legacy_end_ns = std::max(context.legacy_end_ns, end_ns);
+    if (place.joins_legacy) context.joined_end_ns = std::max(context.joined_end_ns, end_ns);
 }
 
 }  // namespace gpushim::analysis

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -40,30 +39,38 @@ class Queues {
         int64_t start_ns, end_ns;
     };
     struct Stream {
-        std::deque<Item> items;  // not ended
-        size_t started = 0;      // of them, from the front on
-        int64_t end_ns = 0;      // of the last one
-        int64_t wait_ns = 0;     // for events
+        std::vector<Item> items;
+        size_t ended = 0, started = 0;  // of them, from the front on
+        int64_t change_ns = INT64_MAX;  // when the next one starts or ends
+        int64_t end_ns = 0;             // of the last one
+        int64_t wait_ns = 0;            // for events
         bool unknown = false;
+
+        bool is_over() const { return ended == items.size(); }
+        void forget_ended();
     };
     struct Gpu {
         int64_t outstanding = 0, pending = 0, runway_ns = 0, unknown_streams = 0;
         int64_t end_ns = 0;           // of all so far
-        std::vector<int32_t> active;  // streams that have items
+        std::vector<int32_t> active;  // streams that are not over
     };
     struct Context {  // the legacy stream and those that join it wait for each other
         int64_t legacy_end_ns = 0, joined_end_ns = 0;
     };
-    int32_t gpu_of(int32_t lane) const { return facts_.gpu_of_lane[static_cast<size_t>(lane)]; }
-    int64_t free_ns(int32_t lane) const;
+    struct Place {    // of a lane
+        int32_t gpu;  // -1: not known
+        uint32_t context;
+        bool legacy, joins_legacy;
+    };
+    int64_t free_ns(const Place& place, const Stream& stream) const;
     void advance(Gpu& gpu, int64_t t_ns);
-    void add_operation(const Call& call);
-    void set_unknown(Stream& stream, Gpu& gpu, bool unknown);
+    static void advance(Stream& stream, Gpu& gpu, int64_t t_ns);
+    void add_operation(const Call& call, const Place& place, Stream& stream);
+    static void set_unknown(Stream& stream, Gpu& gpu, bool unknown);
 
-    const TraceFacts& facts_;
+    std::vector<Place> places_;    // by lane
     std::vector<Stream> streams_;  // by lane
     std::vector<Gpu> gpus_;
-    std::vector<uint32_t> context_of_lane_;
     std::vector<Context> contexts_;
     std::unordered_map<int64_t, int64_t> recorded_;  // when events are there
 };
