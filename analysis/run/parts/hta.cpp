@@ -65,12 +65,16 @@ void HtaSums::add_class(const HtaOperation& operation) {
     if (until > from) overlap_ns += until - from;
 }
 
+// False: it is the first of its stream.
+bool HtaSums::enter_stream(const HtaOperation& operation) {
+    const auto [stream, is_first] = streams_.try_emplace(operation.stream, Stream{operation.end_ns, {}});
+    last_stream_ = &*stream;
+    return !is_first;
+}
+
 void HtaSums::add_gap(const HtaOperation& operation) {
-    if (last_stream_ == nullptr || last_stream_->first != operation.stream) {
-        const auto [stream, is_first] = streams_.try_emplace(operation.stream, Stream{operation.end_ns, {}});
-        last_stream_ = &*stream;
-        if (is_first) return;
-    }
+    const bool is_same = last_stream_ != nullptr && last_stream_->first == operation.stream;
+    if (!is_same && !enter_stream(operation)) return;
     Stream& stream = last_stream_->second;
     const int64_t gap_ns = operation.start_ns - stream.end_ns;
     const bool host = operation.launched_ns != kNotRecorded && operation.launched_ns > stream.end_ns;

@@ -51,6 +51,7 @@ class HtaSums {
     static std::pair<int64_t, int64_t> extend(Union& all, const HtaOperation& operation);
     void add_class(const HtaOperation& operation);
     void add_gap(const HtaOperation& operation);
+    bool enter_stream(const HtaOperation& operation);
 
     Union all_;
     std::array<Union, 2> of_;  // compute, comm
