@@ -69,7 +69,7 @@ class CommStepPart : public PartByCall<CommStepPart> {
         whole_.clear();
         for (const WholeStep& step : piece.steps) whole_.push_back(step.step);
         dependencies_.begin();
-        for (OfGpu& gpu : gpus_) gpu = {};
+        for (OfGpu& gpu : gpus_) gpu.clear();
     }
 
     void take(const Call& call, bool before) override {
@@ -105,6 +105,13 @@ class CommStepPart : public PartByCall<CommStepPart> {
         std::vector<StepOp> ops;
         int32_t last_lane = kNoLane;  // of ops
         std::vector<Interval> computing, delayed;
+
+        void clear() {  // its memory stays
+            step = kNoStep;
+            is_complete = true;
+            ops.clear(), computing.clear(), delayed.clear();
+            last_lane = kNoLane;
+        }
     };
     struct Row {
         int64_t gpu_id;
@@ -150,14 +157,16 @@ class CommStepPart : public PartByCall<CommStepPart> {
     }
 
     void close(size_t gpu) {
-        OfGpu of = std::move(gpus_[gpu]);
-        gpus_[gpu] = {};
-        if (!of.is_complete || !std::binary_search(whole_.begin(), whole_.end(), of.step)) return;
-        const auto pack = pack_times(of.ops);
-        if (!pack) return;
-        const int64_t delay_ns =
-            length_ns(intersect(unite(std::move(of.delayed)), unite(std::move(of.computing))));
-        rows_.push_back({facts_.gpus[gpu].gpu_id, of.step, *pack, delay_ns});
+        OfGpu& of = gpus_[gpu];
+        if (of.is_complete && std::binary_search(whole_.begin(), whole_.end(), of.step))
+            if (const auto pack = pack_times(of.ops))
+                rows_.push_back({facts_.gpus[gpu].gpu_id, of.step, *pack, delay_ns(of)});
+        of.clear();
+    }
+
+    static int64_t delay_ns(const OfGpu& of) {
+        if (of.delayed.empty()) return 0;
+        return length_ns(intersect(unite(of.delayed), unite(of.computing)));
     }
 
     const TraceFacts& facts_;
