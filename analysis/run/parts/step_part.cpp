@@ -20,14 +20,11 @@ constexpr size_t kMostTokens = 1 << 20;  // of a step: it has no phases beyond t
 class StepPart : public PartByCall<StepPart> {
   public:
     explicit StepPart(const TraceFacts& facts) : facts_(facts), index_(facts) {
-        for (const Kernel& kernel : facts.kernels) {
-            is_backward_.push_back(kernel.facts.purpose == KernelPurpose::gradient);
-            is_optimizer_.push_back(kernel.facts.family == KernelFamily::optimizer);
-            only_moves_.push_back(adds_nothing_up(kernel.facts.comm_operation));
-        }
-        is_backward_.push_back(false);  // the one that is not known
-        is_optimizer_.push_back(false);
-        only_moves_.push_back(false);
+        for (const Kernel& kernel : facts.kernels)
+            roles_.push_back({kernel.facts.family == KernelFamily::optimizer,
+                              kernel.facts.purpose == KernelPurpose::gradient,
+                              adds_nothing_up(kernel.facts.comm_operation)});
+        roles_.emplace_back();  // of the one that is not known
         if (has_phases()) read_ranges();
     }
 
@@ -67,6 +64,10 @@ class StepPart : public PartByCall<StepPart> {
         TokenKind kind;
     };
 
+    struct Role {  // of a kernel, as its name tells
+        bool is_optimizer = false, is_backward = false, only_moves = false;
+    };
+
     static std::optional<TokenKind> kind_of(const Call& call) {
         switch (call.type) {
             case OperationClass::compute:
@@ -96,30 +97,30 @@ class StepPart : public PartByCall<StepPart> {
         const auto kind = kind_of(call);
         if (!kind || TraceFacts::is_migration(call)) return;
         const bool is_kernel = *kind == TokenKind::kernel || *kind == TokenKind::collective;
-        const size_t kernel = is_kernel ? index_.of(call) : index_.not_known();
-        const bool is_optimizer = is_optimizer_[kernel], only_moves = only_moves_[kernel];
-        const bool is_backward = is_backward_[kernel];
-        if (is_backward && !backward_ns_) backward_ns_ = call.enter_ns;
+        const Role role = is_kernel ? roles_[index_.of(call)] : Role();
+        if (role.is_backward && !backward_ns_) backward_ns_ = call.enter_ns;
         if (operations_.size() < kMostTokens) operations_.push_back({call.enter_ns, device_of(call), *kind});
         const int64_t bytes = *kind == TokenKind::copy_h2d ? std::max<int64_t>(call.bytes, 0) : 0;
-        Token token = {0, call.enter_ns, 0, *kind, is_optimizer};
-        token.purpose.only_moves = only_moves;
-        token.purpose.trains = is_backward;
-        token.bytes = bytes;
-        token.thread = call.thread_id;
-        token.until_ns = std::max(call.enter_ns, call.exit_ns);
-        if (!tokens_.empty() && are_alike(tokens_.back(), token)) {
-            tokens_.back().bytes += bytes;
-            tokens_.back().operations += token.operations;
-            tokens_.back().until_ns = std::max(tokens_.back().until_ns, token.until_ns);
+        const int64_t until_ns = std::max(call.enter_ns, call.exit_ns);
+        if (!tokens_.empty() && is_like(tokens_.back(), *kind, role, call.thread_id)) {
+            Token& last = tokens_.back();
+            last.bytes += bytes;
+            ++last.operations;
+            last.until_ns = std::max(last.until_ns, until_ns);
         } else if (tokens_.size() < kMostTokens) {
+            Token token = {0, call.enter_ns, 0, *kind, role.is_optimizer};
+            token.purpose.only_moves = role.only_moves;
+            token.purpose.trains = role.is_backward;
+            token.bytes = bytes;
+            token.thread = call.thread_id;
+            token.until_ns = until_ns;
             tokens_.push_back(token);
         }
     }
 
-    static bool are_alike(const Token& a, const Token& b) {
-        return a.kind == b.kind && a.is_optimizer == b.is_optimizer && a.thread == b.thread &&
-               a.purpose.only_moves == b.purpose.only_moves && a.purpose.trains == b.purpose.trains;
+    static bool is_like(const Token& token, TokenKind kind, Role role, int64_t thread) {
+        return token.kind == kind && token.is_optimizer == role.is_optimizer && token.thread == thread &&
+               token.purpose.only_moves == role.only_moves && token.purpose.trains == role.is_backward;
     }
 
     void close() {
@@ -188,7 +189,7 @@ class StepPart : public PartByCall<StepPart> {
 
     const TraceFacts& facts_;
     const KernelIndex index_;
-    std::vector<bool> is_backward_, is_optimizer_, only_moves_;  // by kernel
+    std::vector<Role> roles_;  // by kernel
     std::vector<PhaseRange> ranges_, open_;
     size_t next_range_ = 0;
     std::vector<Token> tokens_;
