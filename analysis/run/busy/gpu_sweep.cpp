@@ -76,17 +76,6 @@ void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Depen
     if (waits) dependencies_.emplace(call.enter_ns, dependency);
 }
 
-// A stream runs in the order of the launches. What ran before the first one whose call was recorded was
-// launched before the recording began; a call that is missing later was lost. Pages that move were never in
-// it.
-bool GpuSweep::launched_before(size_t stream, const Call& call) {
-    if (TraceFacts::is_migration(call)) return false;
-    int64_t& first_ns = first_called_ns_[stream];
-    if (!TraceFacts::has_call(call)) return call.times.start_ns < first_ns;
-    first_ns = std::min(first_ns, call.times.start_ns);
-    return false;
-}
-
 void GpuSweep::settle(int64_t until_ns, std::span<const int64_t> threads) {
     while (const DeviceOp* op = order_.next(until_ns)) put(*op, threads);
     activity_.run_to(until_ns);

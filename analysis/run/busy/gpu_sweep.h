@@ -67,7 +67,16 @@ class GpuSweep {
   private:
     void put(const DeviceOp& op, std::span<const int64_t> threads);
     void put_in_unions(const DeviceOp& op);
-    bool launched_before(size_t stream, const Call& call);
+    // A stream runs in the order of the launches. What ran before the first one whose call was recorded was
+    // launched before the recording began; a call that is missing later was lost. Pages that move were never
+    // in it.
+    bool launched_before(size_t stream, const Call& call) {
+        if (TraceFacts::has_call(call)) {
+            first_called_ns_[stream] = std::min(first_called_ns_[stream], call.times.start_ns);
+            return false;
+        }
+        return !TraceFacts::is_migration(call) && call.times.start_ns < first_called_ns_[stream];
+    }
     WaitsFor waits_for(const DeviceOp& op);
     static Next next_of(const DeviceOp& op, int64_t thread, WaitsFor waits);
     void ask(const Gap& gap, const HostLines& lines);

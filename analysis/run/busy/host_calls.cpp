@@ -66,9 +66,8 @@ PythonDoes does_of(const Call& sample, PythonDoes by_names) {
 }  // namespace
 
 std::optional<What> what_of(const Call& call) {
+    if (call.kind == CallKind::operation) return what_of_operation(call);  // most
     switch (call.kind) {
-        case CallKind::operation:
-            return what_of_operation(call);
         case CallKind::sync:
             return What::sync;
         case CallKind::record:

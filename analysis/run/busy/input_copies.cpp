@@ -36,8 +36,7 @@ void InputCopies::close_step(Learned& learned) {
     ++learned.steps;
 }
 
-void InputCopies::see(const Call& call) {
-    if (call.kind != CallKind::operation) return;
+void InputCopies::learn(const Call& call) {
     if (learning_ == nullptr || learning_thread_ != call.thread_id) {
         learning_ = &learned_[call.thread_id];
         learning_thread_ = call.thread_id;
@@ -68,8 +67,7 @@ bool InputCopies::recurs(const Learned& learned, const Position& at, int64_t byt
     return is_nearly_all(place.steps, learned.steps - place.first);
 }
 
-void InputCopies::take(const Call& call) {
-    if (call.kind != CallKind::operation) return;
+void InputCopies::ask(const Call& call) {
     if (asking_ == nullptr || asking_thread_ != call.thread_id) {
         asking_ = &asked_[call.thread_id];
         asking_thread_ = call.thread_id;

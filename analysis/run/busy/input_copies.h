@@ -25,9 +25,13 @@ class InputCopies {
   public:
     explicit InputCopies(const TraceFacts& facts) : are_slices_(facts.are_slices) {}
 
-    void see(const Call& call);
+    void see(const Call& call) {
+        if (call.kind == CallKind::operation && !stays(learning_, learning_thread_, call)) learn(call);
+    }
     void begin() { asked_.clear(), asking_ = nullptr; }  // of a piece
-    void take(const Call& call);
+    void take(const Call& call) {
+        if (call.kind == CallKind::operation && !stays(asking_, asking_thread_, call)) ask(call);
+    }
     // Of the calls taken: did that thread enter an input copy then?
     bool is_input(int64_t thread, int64_t enter_ns) const;
     void forget_before(int64_t t_ns);
@@ -47,6 +51,10 @@ class InputCopies {
         size_t place = 0;  // of the batch at hand, or the next
         bool in_batch = false;
 
+        // Nothing changes: neither it nor what came before it is a copy.
+        bool stays(const Call& call) const {
+            return call.step == step && !in_batch && call.type != OperationClass::h2d;
+        }
         bool enters(const Call& call);  // … a step
         bool copies(const Call& call);  // it is a copy to a device
         size_t index() const { return std::min(place, kPlaces - 1); }
@@ -62,6 +70,13 @@ class InputCopies {
         Position at;
         std::deque<int64_t> inputs;  // when they were entered
     };
+    // Most calls are of the thread of the last one, which nothing of this is asked of.
+    template <class Of>
+    static bool stays(const Of* last, int64_t last_thread, const Call& call) {
+        return last != nullptr && last_thread == call.thread_id && last->at.stays(call);
+    }
+    void learn(const Call& operation);
+    void ask(const Call& operation);
     static void close_step(Learned& learned);
     bool recurs(const Learned& learned, const Position& at, int64_t bytes) const;
 

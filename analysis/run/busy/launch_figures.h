@@ -28,7 +28,10 @@ class LaunchFigures {
   public:
     void begin(std::span<const Segment> segments) {
         sums_.assign(segments.size(), {});
+        segments_ = segments;
         cursor_ = SegmentCursor(segments);
+        here_ = nullptr;
+        span_ = {0, 0};
     }
     // A call for this GPU, and how long it came behind the last launch (LaunchLoop). The time in calls that
     // wait for what they submit, or copy it themselves, is none of launching.
@@ -36,8 +39,13 @@ class LaunchFigures {
     const std::vector<LaunchSums>& sums() const { return sums_; }  // by segment
 
   private:
+    bool enter_segment_at(int64_t t_ns);
+
+    std::span<const Segment> segments_;
     std::vector<LaunchSums> sums_;
     SegmentCursor cursor_;
+    Interval span_ = {0, 0};      // of the segment of the last call that is in one; empty: none was yet
+    LaunchSums* here_ = nullptr;  // its sums
 };
 
 // Of one thread: how long it was between launches for the same GPU.

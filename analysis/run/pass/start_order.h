@@ -81,8 +81,8 @@ class StartOrder {
         return late_ops_[index];
     }
     const Op* take_next() {
-        const int64_t head_ns = heads_.empty() ? INT64_MAX : heads_.first().at_ns;
-        if (!late_.empty() && late_.first().at_ns < head_ns) return take_late();
+        if (!late_.empty() && (heads_.empty() || late_.first().at_ns < heads_.first().at_ns))
+            return take_late();
         const uint32_t stream = heads_.first().stream;
         Queue& queue = queues_[stream];
         const Op* op = &queue.front();
