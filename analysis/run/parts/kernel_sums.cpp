@@ -30,17 +30,10 @@ KernelSums::KernelSums(const TraceFacts& facts, const Places& places)
     }
 }
 
-void KernelSums::see(const Call& call, size_t gpu) {
-    const bool is_in_step = steps_seen_.has(call);
-    if (call.type == OperationClass::graph) {
-        GraphLaunches& launches = graphs_[{gpu, call.detail}];
-        ++launches.count;
-        launches.in_steps += is_in_step;
-    }
-    if (!is_kernel(call)) return;
-    Sums& sums = gpus_[gpu].sums[index_.of(call)];
-    ++sums.launches;
-    sums.in_steps += is_in_step;
+void KernelSums::see_graph(const Call& call, size_t gpu, bool is_in_step) {
+    GraphLaunches& launches = graphs_[{gpu, call.detail}];
+    ++launches.count;
+    launches.in_steps += is_in_step;
 }
 
 // A profile may begin with work that was called before the time in which all is known.

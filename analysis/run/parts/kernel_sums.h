@@ -29,7 +29,16 @@ class KernelSums {
     KernelSums(const TraceFacts& facts, const Places& places);
 
     // `gpu`: index into facts.gpus; the one behind the last: not known.
-    void see(const Call& operation, size_t gpu);
+    void see(const Call& operation, size_t gpu) {
+        const bool is_in_step = steps_seen_.has(operation);
+        if (is_kernel(operation)) {
+            Sums& sums = gpus_[gpu].sums[index_.of(operation)];
+            ++sums.launches;
+            sums.in_steps += is_in_step;
+        } else if (operation.type == OperationClass::graph) {
+            see_graph(operation, gpu, is_in_step);
+        }
+    }
     // One with device times: of a kernel, says in `ran` whether it is a collective's, and which it is, if it
     // counts, and does as `started` and `ended` will say.
     void take(const Call& operation, size_t gpu, bool before, Ran& ran) {
@@ -78,6 +87,7 @@ class KernelSums {
         std::optional<int64_t> multiprocessors;
     };
     size_t not_known() const { return index_.not_known(); }
+    void see_graph(const Call& call, size_t gpu, bool is_in_step);
     void take_kernel(const Call& call, size_t gpu, bool before, Ran& ran);
     static void note_grid(const OfGpu& gpu, int64_t blocks, int64_t ran_ns, Sums& sums);
     void read_totals();

@@ -58,11 +58,10 @@ void Queues::advance(Stream& stream, Gpu& gpu, int64_t t_ns) {
         --gpu.outstanding;
     if (stream.ended < stream.started)
         stream.change_ns = std::min(stream.change_ns, items[stream.ended].end_ns);
-    stream.forget_ended();
+    if (stream.ended >= kForgottenAtOnce && 2 * stream.ended >= items.size()) stream.forget_ended();
 }
 
 void Queues::Stream::forget_ended() {
-    if (2 * ended < items.size() || ended < kForgottenAtOnce) return;
     items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(ended));
     started -= ended;
     ended = 0;
@@ -93,7 +92,7 @@ QueueState Queues::at(int32_t lane, int64_t t_ns) {
 }
 
 void Queues::set_unknown(Stream& stream, Gpu& gpu, bool unknown) {
-    gpu.unknown_streams += int{unknown} - int{stream.unknown};
+    gpu.unknown_streams += unknown ? 1 : -1;
     stream.unknown = unknown;
 }
 
@@ -115,7 +114,8 @@ void Queues::add(const Call& call) {
 
 void Queues::add_operation(const Call& call, const Place& place, Stream& stream) {
     Gpu& gpu = gpus_[static_cast<size_t>(place.gpu)];
-    set_unknown(stream, gpu, !call.timed && !call.completes);
+    const bool is_unknown = !call.timed && !call.completes;
+    if (is_unknown != stream.unknown) set_unknown(stream, gpu, is_unknown);
     if (!call.timed) return;
     const int64_t start_ns = call.times.start_ns, end_ns = std::max(start_ns, call.times.end_ns);
     if (stream.is_over()) gpu.active.push_back(call.lane);

@@ -19,17 +19,18 @@ constexpr size_t kMostTokens = 1 << 20;  // of a step: it has no phases beyond t
 
 class StepPart : public PartByCall<StepPart> {
   public:
-    explicit StepPart(const TraceFacts& facts) : facts_(facts), index_(facts) {
+    explicit StepPart(const TraceFacts& facts)
+        : facts_(facts), index_(facts), has_phases_(!facts.are_slices && facts.iterations.empty()) {
         for (const Kernel& kernel : facts.kernels)
             roles_.push_back({kernel.facts.family == KernelFamily::optimizer,
                               kernel.facts.purpose == KernelPurpose::gradient,
                               adds_nothing_up(kernel.facts.comm_operation)});
         roles_.emplace_back();  // of the one that is not known
-        if (has_phases()) read_ranges();
+        if (has_phases_) read_ranges();
     }
 
     void see(const Call& call) override {
-        if (!has_phases()) return;
+        if (!has_phases_) return;
         if (call.kind == CallKind::gone && call.lane == kNoLane)
             gone_.push_back({call.enter_ns, call.exit_ns});
         if (call.kind != CallKind::operation || call.step == kNoStep) return;
@@ -50,9 +51,6 @@ class StepPart : public PartByCall<StepPart> {
     }
 
   private:
-    // What serves has iterations, and no forward and backward.
-    bool has_phases() const { return !facts_.are_slices && facts_.iterations.empty(); }
-
     struct Row {
         int32_t step;
         Phase phase;
@@ -189,6 +187,7 @@ class StepPart : public PartByCall<StepPart> {
 
     const TraceFacts& facts_;
     const KernelIndex index_;
+    const bool has_phases_;    // what serves has iterations, and no forward and backward
     std::vector<Role> roles_;  // by kernel
     std::vector<PhaseRange> ranges_, open_;
     size_t next_range_ = 0;
