@@ -95,17 +95,6 @@ void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
     busy_until_ns_ = std::max(busy_until_ns_, op.end_ns);
 }
 
-// What makes one estimate late makes others late, too: all that is likely is off to the same side.
-void GpuSweep::put_in_unions(const DeviceOp& op) {
-    const int32_t likely_ns = op.likely_ns(INT32_MAX);  // and no more than the bounds
-    certain_.add(op.start_ns + op.start_after_ns, op.end_ns - op.end_before_ns);
-    possible_.add(op.start_ns - op.start_before_ns, op.end_ns + op.end_after_ns);
-    at_least_.add(op.start_ns + std::min(likely_ns, op.start_after_ns),
-                  op.end_ns - std::min(likely_ns, op.end_before_ns));
-    at_most_.add(op.start_ns - std::min(likely_ns, op.start_before_ns),
-                 op.end_ns + std::min(likely_ns, op.end_after_ns));
-}
-
 Next GpuSweep::next_of(const DeviceOp& op, int64_t thread, WaitsFor waits) {
     return {.thread = thread,
             .launch_enter_ns = op.enter_ns,

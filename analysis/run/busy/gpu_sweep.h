@@ -66,7 +66,16 @@ class GpuSweep {
 
   private:
     void put(const DeviceOp& op, std::span<const int64_t> threads);
-    void put_in_unions(const DeviceOp& op);
+    // What makes one estimate late makes others late, too: all that is likely is off to the same side.
+    void put_in_unions(const DeviceOp& op) {
+        const int32_t likely_ns = op.likely_ns(INT32_MAX);  // and no more than the bounds
+        certain_.add(op.start_ns + op.start_after_ns, op.end_ns - op.end_before_ns);
+        possible_.add(op.start_ns - op.start_before_ns, op.end_ns + op.end_after_ns);
+        at_least_.add(op.start_ns + std::min(likely_ns, op.start_after_ns),
+                      op.end_ns - std::min(likely_ns, op.end_before_ns));
+        at_most_.add(op.start_ns - std::min(likely_ns, op.start_before_ns),
+                     op.end_ns + std::min(likely_ns, op.end_after_ns));
+    }
     // A stream runs in the order of the launches. What ran before the first one whose call was recorded was
     // launched before the recording began; a call that is missing later was lost. Pages that move were never
     // in it.

@@ -106,10 +106,9 @@ class LaunchPart : public PartByCall<LaunchPart> {
     }
 
     void measure(const Call& call) {
-        const size_t place = places_.of(call);
-        const int32_t gpu = places_[place].gpu;
+        const int32_t gpu = places_.gpu_of(call);
         if (!is_known(call, gpu)) return;
-        LaunchSums& launches = all_[place];
+        LaunchSums& launches = all_[places_.of(call)];
         const QueueState state = queues_.at(call.lane, call.enter_ns);
         const DeviceFacts& device = facts_.gpus[static_cast<size_t>(gpu)].idle;
         const int64_t ran_ns = call.times.end_ns - call.times.start_ns;
@@ -135,12 +134,11 @@ class LaunchPart : public PartByCall<LaunchPart> {
         const int64_t enter_ns = call.enter_ns, start_ns = call.times.start_ns;
         int64_t latency_ns = start_ns - enter_ns;
         if (state.gpu_known && std::max(state.gpu_free_ns, state.may_start_ns) <= enter_ns + unsure_ns) {
-            const size_t place = places_.of(call);
-            auto& newest = on_empty_[static_cast<size_t>(places_[place].gpu)];
+            auto& newest = on_empty_[static_cast<size_t>(places_.gpu_of(call))];
             if (newest) add(*newest);
             newest.reset();
             if (is_begin_known_ || state.gpu_free_ns != 0)
-                newest = OnEmpty{place, enter_ns, start_ns, tells_latency(call)};
+                newest = OnEmpty{places_.of(call), enter_ns, start_ns, tells_latency(call)};
         } else if (state.stream_known && state.stream_free_ns > enter_ns) {
             latency_ns = start_ns - state.may_start_ns;
             ++launches.behind;
@@ -166,7 +164,7 @@ class LaunchPart : public PartByCall<LaunchPart> {
         if (call.kind != CallKind::operation || call.lane < 0 || !call.timed || is_later_node(call) ||
             TraceFacts::is_migration(call))
             return;
-        const int32_t gpu = places_[places_.of(call)].gpu;
+        const int32_t gpu = places_.gpu_of(call);
         if (gpu < 0) return;
         auto& newest = on_empty_[static_cast<size_t>(gpu)];
         if (newest && call.times.end_ns > newest->enter_ns && call.times.start_ns < newest->start_ns)

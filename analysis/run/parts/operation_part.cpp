@@ -60,7 +60,7 @@ class OperationPart : public PartByCall<OperationPart> {
         }
     };
     size_t gpu_of(const Call& call) const {
-        const int32_t gpu = places_[places_.of(call)].gpu;
+        const int32_t gpu = places_.gpu_of(call);
         return gpu < 0 ? no_gpu_ : static_cast<size_t>(gpu);
     }
 

@@ -16,6 +16,7 @@ Places::Places(const TraceFacts& facts) {
         by_stream_[facts.lanes[i].stream_id] = i;
         add(facts.lanes[i].stream_id, gpu, i < facts.streams.size() ? facts.streams[i] : "");
     }
+    for (const Place& place : all_) gpu_of_lane_.push_back(place.gpu);
     add(kNotTold, only_gpu_, "");
 }
 

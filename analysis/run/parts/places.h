@@ -29,11 +29,15 @@ class Places {
     size_t of(const Call& call) const {
         return call.lane < 0 ? all_.size() - 1 : static_cast<size_t>(call.lane);
     }
+    int32_t gpu_of(const Call& call) const {  // as Place::gpu
+        return call.lane < 0 ? only_gpu_ : gpu_of_lane_[static_cast<size_t>(call.lane)];
+    }
     size_t of_stream(std::optional<int64_t> stream_id) const;
     int32_t gpu_of_device(std::optional<int64_t> device_id) const;
 
   private:
     std::vector<Place> all_;  // by lane; the last: not told
+    std::vector<int32_t> gpu_of_lane_;
     std::unordered_map<int64_t, size_t> by_stream_;
     std::unordered_map<int64_t, int32_t> by_device_;
     int32_t only_gpu_ = -1;

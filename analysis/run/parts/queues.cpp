@@ -32,13 +32,15 @@ void Queues::clear() {
 void Queues::advance(Gpu& gpu, int64_t t_ns) {
     for (size_t i = 0; i < gpu.active.size();) {
         Stream& stream = streams_[static_cast<size_t>(gpu.active[i])];
-        if (stream.change_ns <= t_ns) advance(stream, gpu, t_ns);
-        if (stream.is_over()) {
-            gpu.active[i] = gpu.active.back();
-            gpu.active.pop_back();
-        } else {
-            ++i;
+        if (stream.change_ns <= t_ns) {
+            advance(stream, gpu, t_ns);
+            if (stream.is_over()) {
+                gpu.active[i] = gpu.active.back();
+                gpu.active.pop_back();
+                continue;
+            }
         }
+        ++i;
     }
 }
 

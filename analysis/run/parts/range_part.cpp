@@ -78,7 +78,7 @@ class RangePart : public PartByCall<RangePart> {
     };
 
     size_t gpu_of(const Call& call) const {
-        const int32_t gpu = places_[places_.of(call)].gpu;
+        const int32_t gpu = places_.gpu_of(call);
         return gpu < 0 ? facts_.gpus.size() : static_cast<size_t>(gpu);
     }
     int64_t gpu_id_of(size_t gpu) const {

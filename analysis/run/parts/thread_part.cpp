@@ -34,7 +34,7 @@ class ThreadPart : public PartByCall<ThreadPart> {
         const int64_t from_ns = std::max(call.enter_ns, thread.covered_ns);
         thread.api_ns += std::max<int64_t>(0, call.exit_ns - from_ns);
         thread.covered_ns = std::max(thread.covered_ns, call.exit_ns);
-        if (call.kind == CallKind::operation) add_launch(thread, places_[places_.of(call)].gpu);
+        if (call.kind == CallKind::operation) add_launch(thread, places_.gpu_of(call));
     }
 
     void finish(RunDb& run) override {

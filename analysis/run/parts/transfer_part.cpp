@@ -82,7 +82,7 @@ class TransferPart : public PartByCall<TransferPart> {
     };
 
     size_t gpu_of(const Call& call) const {
-        const int32_t gpu = places_[places_.of(call)].gpu;
+        const int32_t gpu = places_.gpu_of(call);
         return gpu < 0 ? facts_.gpus.size() : static_cast<size_t>(gpu);
     }
     static int64_t took_ns(const Call& call) { return call.exit_ns - call.enter_ns; }
