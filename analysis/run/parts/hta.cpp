@@ -1,13 +1,10 @@
 #include "hta.h"
 
-#include "../../trace/call.h"
-
 namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kKernelWaitNs = 30'000;
-enum Category : size_t { kHostWait, kKernelWait, kOther };
+// By HtaSums::Category.
 constexpr std::string_view kCategories[] = {"host_wait", "kernel_wait", "other"};
 
 constexpr std::string_view kCommBegins[] = {"nccl", "hip", "hccl"};
@@ -33,15 +30,6 @@ HtaKind hta_kind(std::string_view kernel) {
     return HtaKind::compute;
 }
 
-// The part of it that the union did not have; empty: end <= begin.
-std::pair<int64_t, int64_t> HtaSums::extend(Union& all, const HtaOperation& operation) {
-    const std::pair piece(std::max(operation.start_ns, all.end_ns), operation.end_ns);
-    if (piece.first >= piece.second) return piece;
-    if (operation.start_ns > all.end_ns) all.start_ns = operation.start_ns;
-    all.end_ns = operation.end_ns;
-    return piece;
-}
-
 void HtaSums::add(const HtaOperation& operation) {
     out_of_order += operation.start_ns < last_start_ns_;
     last_start_ns_ = std::max(last_start_ns_, operation.start_ns);
@@ -54,34 +42,11 @@ void HtaSums::add(const HtaOperation& operation) {
     add_gap(operation);
 }
 
-// Starts only grow, so of the other class only the last piece can reach into a new one.
-void HtaSums::add_class(const HtaOperation& operation) {
-    const bool is_comm = operation.kind == HtaKind::comm;
-    const auto [begin, end] = extend(of_[is_comm], operation);
-    if (end <= begin) return;
-    (is_comm ? comm_ns : compute_ns) += end - begin;
-    const Union& other = of_[!is_comm];
-    const int64_t from = std::max(begin, other.start_ns), until = std::min(end, other.end_ns);
-    if (until > from) overlap_ns += until - from;
-}
-
 // False: it is the first of its stream.
 bool HtaSums::enter_stream(const HtaOperation& operation) {
     const auto [stream, is_first] = streams_.try_emplace(operation.stream, Stream{operation.end_ns, {}});
     last_stream_ = &*stream;
     return !is_first;
-}
-
-void HtaSums::add_gap(const HtaOperation& operation) {
-    const bool is_same = last_stream_ != nullptr && last_stream_->first == operation.stream;
-    if (!is_same && !enter_stream(operation)) return;
-    Stream& stream = last_stream_->second;
-    const int64_t gap_ns = operation.start_ns - stream.end_ns;
-    const bool host = operation.launched_ns != kNotRecorded && operation.launched_ns > stream.end_ns;
-    Gap& gap = stream.gaps[host ? kHostWait : gap_ns < kKernelWaitNs ? kKernelWait : kOther];
-    gap.ns += gap_ns;
-    ++gap.gaps;
-    stream.end_ns = operation.end_ns;
 }
 
 std::map<std::pair<int64_t, std::string_view>, HtaSums::Gap> HtaSums::gaps() const {

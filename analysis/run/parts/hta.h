@@ -16,6 +16,8 @@
 #include <string_view>
 #include <utility>
 
+#include "../../trace/call.h"
+
 namespace gpushim::analysis {
 
 enum class HtaKind : uint8_t { compute, comm, other };
@@ -48,9 +50,37 @@ class HtaSums {
     struct Union {  // of operations so far: where its last piece lies
         int64_t start_ns = INT64_MIN, end_ns = INT64_MIN;
     };
-    static std::pair<int64_t, int64_t> extend(Union& all, const HtaOperation& operation);
-    void add_class(const HtaOperation& operation);
-    void add_gap(const HtaOperation& operation);
+    static constexpr int64_t kKernelWaitNs = 30'000;
+    enum Category : size_t { kHostWait, kKernelWait, kOther };
+    // The part of it that the union did not have; empty: end <= begin.
+    static std::pair<int64_t, int64_t> extend(Union& all, const HtaOperation& operation) {
+        const std::pair piece(std::max(operation.start_ns, all.end_ns), operation.end_ns);
+        if (piece.first >= piece.second) return piece;
+        if (operation.start_ns > all.end_ns) all.start_ns = operation.start_ns;
+        all.end_ns = operation.end_ns;
+        return piece;
+    }
+    // Starts only grow, so of the other class only the last piece can reach into a new one.
+    void add_class(const HtaOperation& operation) {
+        const bool is_comm = operation.kind == HtaKind::comm;
+        const auto [begin, end] = extend(of_[is_comm], operation);
+        if (end <= begin) return;
+        (is_comm ? comm_ns : compute_ns) += end - begin;
+        const Union& other = of_[!is_comm];
+        const int64_t from = std::max(begin, other.start_ns), until = std::min(end, other.end_ns);
+        if (until > from) overlap_ns += until - from;
+    }
+    void add_gap(const HtaOperation& operation) {
+        const bool is_same = last_stream_ != nullptr && last_stream_->first == operation.stream;
+        if (!is_same && !enter_stream(operation)) return;
+        Stream& stream = last_stream_->second;
+        const int64_t gap_ns = operation.start_ns - stream.end_ns;
+        const bool host = operation.launched_ns != kNotRecorded && operation.launched_ns > stream.end_ns;
+        Gap& gap = stream.gaps[host ? kHostWait : gap_ns < kKernelWaitNs ? kKernelWait : kOther];
+        gap.ns += gap_ns;
+        ++gap.gaps;
+        stream.end_ns = operation.end_ns;
+    }
     bool enter_stream(const HtaOperation& operation);
 
     Union all_;

@@ -42,13 +42,14 @@ void KernelSums::take_kernel(const Call& call, size_t gpu, bool before, Ran& ran
     // Also those that are known by name only.
     ran.is_comm = call.type == OperationClass::comm || names_[kernel].facts.comm_source != CommSource::none;
     if (before && call.enter_ns <= counted_until_ns_) return;
-    Sums& sums = gpus_[gpu].sums[kernel];
+    OfGpu& of = gpus_[gpu];
+    Sums& sums = of.sums[kernel];
     const int64_t ran_ns = ran.end_ns - ran.start_ns;
     if (ran_ns <= 0) {
         ++sums.invalid;
         return;
     }
-    if (!ran.is_comm) note_grid(gpus_[gpu], index_.blocks_of(call), ran_ns, sums);
+    if (!ran.is_comm) sums.add_grid(index_.blocks_of(call), of.multiprocessors, ran_ns);
     if (steps_taken_.has(call)) {
         ++sums.timed_in_steps;
         sums.in_steps_ns += ran_ns;
@@ -63,24 +64,6 @@ void KernelSums::finish(RunDb& run) {
         for (size_t i = 0; i < names_.size(); ++i)
             if (const Sums& sums = gpus_[gpu].sums[i]; !sums.empty()) write(run, gpu, names_[i], sums);
     for (size_t gpu = 0; gpu < gpus_.size(); ++gpu) write_durations(run, gpu);
-}
-
-// Not of collectives, which are small on purpose.
-void KernelSums::note_grid(const OfGpu& gpu, int64_t blocks, int64_t ran_ns, Sums& sums) {
-    if (blocks == 0 || !gpu.multiprocessors) {
-        ++sums.unknown_grid;
-    } else if (blocks < *gpu.multiprocessors) {
-        ++sums.small_grid;
-        sums.small_grid_ns += ran_ns;
-        sums.small_grid_filled_ns += static_cast<double>(ran_ns) * static_cast<double>(blocks) /
-                                     static_cast<double>(*gpu.multiprocessors);
-    }
-}
-
-void KernelSums::started(size_t gpu, const Ran& ran) {
-    Sums& sums = gpus_[gpu].sums[ran.who];
-    sums.union_ns += std::max<int64_t>(0, ran.end_ns - std::max(ran.start_ns, sums.covered_ns));
-    sums.covered_ns = std::max(sums.covered_ns, ran.end_ns);
 }
 
 void KernelSums::ended(size_t gpu, const Ran& ran) {

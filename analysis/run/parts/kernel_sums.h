@@ -45,7 +45,11 @@ class KernelSums {
         last_ns_ = std::max(last_ns_, operation.enter_ns);
         if (is_kernel(operation)) take_kernel(operation, gpu, before, ran);
     }
-    void started(size_t gpu, const Ran& kernel);
+    void started(size_t gpu, const Ran& kernel) {
+        Sums& sums = gpus_[gpu].sums[kernel.who];
+        sums.union_ns += std::max<int64_t>(0, kernel.end_ns - std::max(kernel.start_ns, sums.covered_ns));
+        sums.covered_ns = std::max(sums.covered_ns, kernel.end_ns);
+    }
     void ended(size_t gpu, const Ran& kernel);
     void end_piece() { counted_until_ns_ = last_ns_; }
     void finish(RunDb& run);
@@ -71,6 +75,17 @@ class KernelSums {
         }
         int64_t alone_ns() const { return times.sum - overlapped_ns; }
         int64_t alone_count() const { return times.count - overlapped; }
+        // Not of collectives, which are small on purpose.
+        void add_grid(int64_t blocks, std::optional<int64_t> multiprocessors, int64_t ran_ns) {
+            if (blocks == 0 || !multiprocessors) {
+                ++unknown_grid;
+            } else if (blocks < *multiprocessors) {
+                ++small_grid;
+                small_grid_ns += ran_ns;
+                small_grid_filled_ns += static_cast<double>(ran_ns) * static_cast<double>(blocks) /
+                                        static_cast<double>(*multiprocessors);
+            }
+        }
         // A graph has so many nodes that run it.
         void add_nodes(const GraphLaunches& graph, int64_t nodes) {
             graph_launches += graph.count * nodes;
@@ -89,7 +104,6 @@ class KernelSums {
     size_t not_known() const { return index_.not_known(); }
     void see_graph(const Call& call, size_t gpu, bool is_in_step);
     void take_kernel(const Call& call, size_t gpu, bool before, Ran& ran);
-    static void note_grid(const OfGpu& gpu, int64_t blocks, int64_t ran_ns, Sums& sums);
     void read_totals();
     size_t gpu_of(std::optional<int64_t> device_id) const;
     size_t kernel_named(const std::string& name, const std::string& symbol);
