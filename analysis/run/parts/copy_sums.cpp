@@ -16,7 +16,7 @@ CopySums::CopySums(const TraceFacts& facts, const Places& places)
       launched_(facts.gpus.size() + 1),
       memsets_(places.size()) {}
 
-void CopySums::see_its(const Call& call, size_t gpu) {
+void CopySums::see_copy_or_memset(const Call& call, size_t gpu) {
     if (call.type == OperationClass::memset)
         return memsets_[places_.of(call)].bytes.add(std::max<int64_t>(0, call.bytes));
     Alike& alike = alike_[number_of(key_of(call, next_position(call, gpu, seen_)))];
@@ -33,7 +33,7 @@ void CopySums::begin(const TimedPiece& piece) {
         piece.steps.empty() ? WholeSteps{} : WholeSteps{piece.steps.front().step, piece.steps.back().step};
 }
 
-std::optional<uint64_t> CopySums::take_its(const Call& call, size_t gpu) {
+std::optional<uint64_t> CopySums::take_copy_or_memset(const Call& call, size_t gpu) {
     std::optional<uint64_t> who;
     if (is_copy(call))
         who = number_of(key_of(call, whole_.has(call.step) ? next_position(call, gpu, taken_) : kNoPosition));

@@ -28,14 +28,14 @@ class CopySums {
     void see(const Call& operation, size_t gpu) {
         if (operation.type == OperationClass::compute || operation.type == OperationClass::graph)
             ++launched_[gpu];
-        else if (is_its(operation))
-            see_its(operation, gpu);
+        else if (is_copy_or_memset(operation))
+            see_copy_or_memset(operation, gpu);
     }
     void begin(const TimedPiece& piece);
     // Which copies it is one of, if it counts, and has device times as `ended` will say.
     std::optional<uint64_t> take(const Call& operation, size_t gpu, bool before) {
-        if (before || !is_its(operation)) return {};
-        return take_its(operation, gpu);
+        if (before || !is_copy_or_memset(operation)) return {};
+        return take_copy_or_memset(operation, gpu);
     }
     void ended(uint64_t alike, const Ran& copy) { alike_[alike].blocks_ns += copy.alone_ns; }
     void finish(RunDb& run);
@@ -77,9 +77,11 @@ class CopySums {
     static constexpr int8_t kNoPosition = -1;
     static constexpr int64_t kSizeNotTold = -1;  // rows that are gone: only the totals have them
 
-    static bool is_its(const Call& call) { return is_copy(call) || call.type == OperationClass::memset; }
-    void see_its(const Call& call, size_t gpu);
-    std::optional<uint64_t> take_its(const Call& call, size_t gpu);
+    static bool is_copy_or_memset(const Call& call) {
+        return is_copy(call) || call.type == OperationClass::memset;
+    }
+    void see_copy_or_memset(const Call& call, size_t gpu);
+    std::optional<uint64_t> take_copy_or_memset(const Call& call, size_t gpu);
     bool is_behind_kernels(const Call& copy, size_t gpu);
     int8_t next_position(const Call& copy, size_t gpu, Which which);
     Key key_of(const Call& copy, int8_t position) const;

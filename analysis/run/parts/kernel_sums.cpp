@@ -36,11 +36,11 @@ void KernelSums::see_graph(const Call& call, size_t gpu, bool is_in_step) {
     launches.in_steps += is_in_step;
 }
 
-// A profile may begin with work that was called before the time in which all is known.
 void KernelSums::take_kernel(const Call& call, size_t gpu, bool before, Ran& ran) {
     const size_t kernel = index_.of(call);
     // Also those that are known by name only.
     ran.is_comm = call.type == OperationClass::comm || names_[kernel].facts.comm_source != CommSource::none;
+    // A profile may begin with work that was called before the time in which all is known.
     if (before && call.enter_ns <= counted_until_ns_) return;
     OfGpu& of = gpus_[gpu];
     Sums& sums = of.sums[kernel];
