@@ -1,6 +1,10 @@
 // What GPUs had to do when a launch was entered, from calls drawn by hand.
 #include "analysis/run/parts/queues.h"
 
+#include <algorithm>
+#include <random>
+#include <vector>
+
 #include "made_facts.h"
 
 #include <catch2/catch.hpp>
@@ -69,6 +73,32 @@ TEST_CASE("one without times makes its stream unknown until the next with some, 
     copy.completes = true;
     queues.add(copy);
     CHECK((queues.at(0, 90).stream_known && queues.at(1, 90).gpu_known));
+}
+
+// So many that what has ended is forgotten while others wait.
+TEST_CASE("queues of many operations are what each of these, asked by itself, says", "[queues][random]") {
+    const MadeFacts made;
+    Queues queues(made.facts);
+    std::mt19937 random(7);
+    const auto up_to = [&](int64_t most) { return static_cast<int64_t>(random() % (most + 1)); };
+    std::vector<Interval> all;
+    int64_t free_ns[2] = {0, 0}, now_ns = 0;
+    for (int i = 0; i < 2000; ++i) {
+        const auto lane = static_cast<int32_t>(up_to(1));
+        now_ns += i % 500 < 300 ? up_to(10) : up_to(120);  // ahead of the GPU, and behind it
+        const auto count = [&](auto is_counted) { return std::count_if(all.begin(), all.end(), is_counted); };
+        const QueueState state = queues.at(lane, now_ns);
+        int64_t runway_ns = 0;
+        for (const Interval& one : all)
+            if (one.start_ns > now_ns) runway_ns += one.length_ns();
+        REQUIRE(state.outstanding == count([&](const Interval& one) { return one.end_ns > now_ns; }));
+        REQUIRE(state.pending == count([&](const Interval& one) { return one.start_ns > now_ns; }));
+        REQUIRE(state.runway_ns == runway_ns);
+        const int64_t start_ns = std::max(now_ns, free_ns[lane]) + up_to(5);
+        free_ns[lane] = start_ns + up_to(60);
+        all.push_back({start_ns, free_ns[lane]});
+        queues.add(timed(lane, now_ns, start_ns, free_ns[lane]));
+    }
 }
 
 }  // namespace queues_test
