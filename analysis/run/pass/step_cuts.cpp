@@ -39,15 +39,25 @@ void UnionBySegment::put_in(int64_t start_ns, int64_t end_ns) {
     spans_.insert(spans_.erase(first, last), span);
 }
 
+// Of one that may lie in several segments, or behind the last.
+void UnionBySegment::count_over(Interval span) {
+    while (segment_ < segments_.size() && segments_[segment_].until_ns <= span.start_ns) ++segment_;
+    for (size_t s = segment_; s < segments_.size() && segments_[s].from_ns < span.end_ns; ++s)
+        ns_[s] +=
+            std::min(span.end_ns, segments_[s].until_ns) - std::max(span.start_ns, segments_[s].from_ns);
+}
+
 void UnionBySegment::settle(size_t count) {
     for (size_t i = 0; i < count; ++i) {
         const Interval& span = spans_[i];
-        while (segment_ < segments_.size() && segments_[segment_].until_ns <= span.start_ns) ++segment_;
-        for (size_t s = segment_; s < segments_.size() && segments_[s].from_ns < span.end_ns; ++s)
-            ns_[s] +=
-                std::min(span.end_ns, segments_[s].until_ns) - std::max(span.start_ns, segments_[s].from_ns);
-        settled_ns_ = span.end_ns;
+        const bool is_within = segment_ < segments_.size() && segments_[segment_].from_ns <= span.start_ns &&
+                               span.end_ns <= segments_[segment_].until_ns;
+        if (is_within)
+            ns_[segment_] += span.end_ns - span.start_ns;  // most
+        else
+            count_over(span);
     }
+    if (count != 0) settled_ns_ = spans_[count - 1].end_ns;
     spans_.erase(spans_.begin(), spans_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 

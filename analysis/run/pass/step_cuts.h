@@ -67,6 +67,7 @@ class UnionBySegment {
     static constexpr size_t kKept = 256;
     void put_in(int64_t start_ns, int64_t end_ns);
     void settle(size_t count);
+    void count_over(Interval span);
 
     std::span<const Segment> segments_;
     std::vector<int64_t> ns_;
