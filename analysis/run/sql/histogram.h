@@ -20,8 +20,8 @@ constexpr int64_t kExactBelow = int64_t{2} << kBucketBits;
 
 constexpr int32_t bucket_of(int64_t value) {
     if (value < 0) return -bucket_of(value == INT64_MIN ? INT64_MAX : -value);
-    if (value < kExactBelow) return static_cast<int32_t>(value);
-    const int shift = static_cast<int>(std::bit_width(static_cast<uint64_t>(value))) - 1 - kBucketBits;
+    const auto bits = static_cast<uint64_t>(value) | (kExactBelow - 1);  // so many at least: no shift
+    const int shift = static_cast<int>(std::bit_width(bits)) - 1 - kBucketBits;
     return static_cast<int32_t>((int64_t{shift} << kBucketBits) + (value >> shift));
 }
 int64_t bucket_low(int32_t bucket);  // the values next to 0 and farthest from it that are in it
@@ -56,8 +56,7 @@ class Histogram {
     };
     Cell& at(int32_t bucket) {
         const int64_t place = int64_t{bucket} - first_;
-        if (place >= 0 && place < static_cast<int64_t>(cells_.size()))
-            return cells_[static_cast<size_t>(place)];
+        if (static_cast<uint64_t>(place) < cells_.size()) return cells_[static_cast<size_t>(place)];
         return widen(bucket);
     }
     Cell& widen(int32_t bucket);
