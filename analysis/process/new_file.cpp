@@ -114,6 +114,17 @@ void NewFile::write(uint64_t at, std::string_view bytes) const {
     }
 }
 
+std::string NewFile::read(uint64_t at, size_t bytes) const {
+    std::string all(bytes, '\0');
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t count = pread(locked_, &all[done], bytes - done, static_cast<off_t>(at + done));
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) fail(place_, count < 0 ? errno : EIO);  // it is shorter
+        done += static_cast<size_t>(count);
+    }
+    return all;
+}
+
 void NewFile::move_to_place() {
     std::error_code error;
     fs::rename(path(), place_, error);

@@ -2,9 +2,11 @@
 // died over them are removed as the next one for the same place is made.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "unfinished.h"
@@ -22,6 +24,7 @@ class NewFile {
 
     const std::filesystem::path& path() const { return made_->path(); }
     void write(uint64_t at, std::string_view bytes) const;  // throws Unwritable
+    std::string read(uint64_t at, size_t bytes) const;      // that were written; throws Unwritable
     void move_to_place();                                   // throws Unwritable
 
   private:

@@ -12,30 +12,17 @@ namespace {
 constexpr size_t kPlaceBytes = 2;                                       // of a row on its page
 constexpr size_t kChangesAt = 24, kPagesAt = 28, kChangesAgainAt = 92;  // in the file's header
 constexpr uint64_t kLockByte = 1 << 30;  // the page that it is on is never used
-constexpr size_t kLongestVarint = 9;
 constexpr size_t kUnwritten = 64 << 10;
-// That a page above others has room for, whatever their keys are.
-constexpr size_t kMostChildren = (4096 - kInteriorHeader) / (kPlaceBytes + 4 + kLongestVarint);
+constexpr size_t kHeaderBytes = 100;  // of the file
+constexpr size_t kShortestCell = 4;   // SQLite gives a shorter one as much room
 
 void put_bytes(char* at, uint64_t value, size_t bytes) {
     for (size_t i = bytes; i-- > 0; value >>= 8) at[i] = static_cast<char>(value);
 }
 
-size_t put_varint(char* to, uint64_t value) {
-    if (value < 0x80) return to[0] = static_cast<char>(value), 1;
-    size_t bytes = 0;
-    char reversed[kLongestVarint];
-    const bool has_ninth = value >> 56 != 0;
-    if (has_ninth) reversed[bytes++] = static_cast<char>(value), value >>= 8;
-    for (; has_ninth ? bytes < kLongestVarint : value != 0; value >>= 7)
-        reversed[bytes] = static_cast<char>((value & 0x7f) | (bytes == 0 ? 0 : 0x80)), ++bytes;
-    std::reverse_copy(reversed, reversed + bytes, to);
-    return bytes;
-}
-
-void append_varint(std::string& to, uint64_t value) {
+std::string varint(int64_t key) {
     char bytes[kLongestVarint];
-    to.append(bytes, put_varint(bytes, value));
+    return {bytes, put_varint(bytes, static_cast<uint64_t>(key))};
 }
 
 // Of a row of so many bytes, how many stand on its leaf; the others on pages of their own.
@@ -48,51 +35,28 @@ size_t bytes_on_leaf(size_t bytes, size_t page_bytes) {
 
 }  // namespace
 
-void NewRecord::clear() {
-    header_.clear();
-    values_.clear();
+TreeWriter::TreeWriter(const NewFile& file, std::string_view image) : file_(file), is_alone_(true) {
+    read_header(image);
 }
 
-void NewRecord::add(int64_t number) {
-    constexpr size_t kLengths[] = {1, 2, 3, 4, 6, 8};  // by what the header says, from 1 on
-    constexpr char kZero = 8, kOne = 9;
-    if (number == 0 || number == 1) {
-        header_ += number == 0 ? kZero : kOne;
-        return;
-    }
-    const uint64_t size = static_cast<uint64_t>(number < 0 ? ~number : number);
-    size_t kind = 0;
-    while (kLengths[kind] < 8 && size >> (8 * kLengths[kind] - 1) != 0) ++kind;
-    header_ += static_cast<char>(kind + 1);
-    char bytes[8];
-    put_bytes(bytes, static_cast<uint64_t>(number), kLengths[kind]);
-    values_.append(bytes, kLengths[kind]);
-}
-
-void NewRecord::add(std::string_view text) {
-    append_varint(header_, 13 + 2 * text.size());
-    values_ += text;
-}
-
-std::string_view NewRecord::bytes() {
-    // The header's length counts itself.
-    const size_t bytes = header_.size() + 1 < 0x80 ? header_.size() + 1 : header_.size() + 2;
-    whole_.clear();
-    append_varint(whole_, bytes);
-    whole_ += header_;
-    whole_ += values_;
-    return whole_;
-}
-
-TreeWriter::TreeWriter(const NewFile& file, std::string_view image)
-    : file_(file), next_page_(static_cast<uint32_t>(image.size() / kPageBytes) + 1) {
-    for (const char byte : image.substr(kChangesAt, sizeof changes_))
-        changes_ = changes_ << 8 | static_cast<unsigned char>(byte);
-    unwritten_first_ = next_page_;
+void TreeWriter::read_header(std::string_view header) {
+    const auto number = [&](size_t at) {
+        uint32_t value = 0;
+        for (const char byte : header.substr(at, sizeof value))
+            value = value << 8 | static_cast<unsigned char>(byte);
+        return value;
+    };
+    changes_ = number(kChangesAt);
+    unwritten_first_ = next_page_ = number(kPagesAt) + 1;
 }
 
 size_t TreeWriter::table(uint32_t root_page) {
     trees_.push_back({root_page});
+    return trees_.size() - 1;
+}
+
+size_t TreeWriter::index(uint32_t root_page) {
+    trees_.push_back({root_page, true});
     return trees_.size() - 1;
 }
 
@@ -104,25 +68,54 @@ bool TreeWriter::add(size_t table, int64_t key, std::string_view record) {
     head_bytes += put_varint(head + head_bytes, static_cast<uint64_t>(key));
     const std::string_view here = record.substr(0, bytes_on_leaf(record.size(), kPageBytes));
     const std::string rest = overflow(record.substr(here.size()));
-    const size_t bytes = head_bytes + here.size() + rest.size();
-    if (kLeafHeader + kPlaceBytes * (tree.cells + 1) + bytes > tree.content) end_leaf(tree);
-    tree.content -= bytes;
-    char* to = tree.leaf.data() + tree.content;
-    put_bytes(&tree.leaf[kLeafHeader + kPlaceBytes * tree.cells++], tree.content, kPlaceBytes);
-    for (const std::string_view part : {std::string_view(head, head_bytes), here, std::string_view(rest)})
-        to = std::copy(part.begin(), part.end(), to);
+    add_cell(tree, {std::string_view(head, head_bytes), here, rest});
     tree.last_key = key;
     return true;
 }
 
-void TreeWriter::end_leaf(Tree& tree) {
-    tree.waiting.push_back({taken_leaf(tree), tree.last_key});
-    if (tree.waiting.size() == kRun) put_waiting(tree);
+void TreeWriter::add(size_t index, std::string_view record) {
+    char head[kLongestVarint];
+    add_cell(trees_[index], {std::string_view(head, put_varint(head, record.size())), record});
+}
+
+void TreeWriter::add_cell(Tree& tree, std::initializer_list<std::string_view> parts) {
+    size_t bytes = 0;
+    for (const std::string_view part : parts) bytes += part.size();
+    const size_t room = std::max(bytes, kShortestCell);
+    if (kLeafHeader + kPlaceBytes * (tree.cells + 1) + room > tree.content)
+        end_leaf(tree, tree.is_index ? taken_last(tree) : varint(tree.last_key));
+    tree.content -= room;
+    tree.last_bytes = bytes;
+    char* to = tree.leaf.data() + tree.content;
+    put_bytes(&tree.leaf[kLeafHeader + kPlaceBytes * tree.cells++], tree.content, kPlaceBytes);
+    for (const std::string_view part : parts) to = std::copy(part.begin(), part.end(), to);
+}
+
+// Of an index, that is above the leaf from now on.
+std::string TreeWriter::taken_last(Tree& tree) {
+    std::string last(&tree.leaf[tree.content], tree.last_bytes);
+    tree.content += std::max(tree.last_bytes, kShortestCell);
+    --tree.cells;
+    return last;
+}
+
+void TreeWriter::end_leaf(Tree& tree, std::string last) {
+    tree.waiting.push_back({taken_leaf(tree), std::move(last)});
+    ++waiting_;
+    if (is_alone_ && tree.waiting.size() == kRun) put_waiting(tree);
 }
 
 void TreeWriter::put_waiting(Tree& tree) {
-    for (const Leaf& leaf : tree.waiting) tree.full.push_back({put(leaf.page), leaf.last_key});
+    for (Leaf& leaf : tree.waiting) tree.full.push_back({put(leaf.page), std::move(leaf.last)});
+    waiting_ -= tree.waiting.size();
     tree.waiting.clear();
+}
+
+void TreeWriter::put_waiting() {
+    read_header(file_.read(0, kHeaderBytes));
+    for (Tree& tree : trees_) put_waiting(tree);
+    flush();
+    put_header();
 }
 
 // What does not stand on a row's leaf: on pages, each of which tells the next. The first one's number.
@@ -144,7 +137,7 @@ std::string TreeWriter::overflow(std::string_view rest) {
 
 TreeWriter::Page TreeWriter::taken_leaf(Tree& tree) {
     Page leaf = tree.leaf;
-    leaf[0] = kLeafPage;
+    leaf[0] = tree.is_index ? kLeafIndexPage : kLeafPage;
     put_bytes(&leaf[kCellsPlace], tree.cells, 2);
     put_bytes(&leaf[kContentPlace], tree.content, 2);
     tree.leaf.fill('\0');
@@ -170,54 +163,65 @@ void TreeWriter::flush() {
 }
 
 // One that leads to so many pages: the last one stands in its header.
-TreeWriter::Page TreeWriter::page_above(std::span<const Child> children) {
+TreeWriter::Page TreeWriter::page_above(std::span<const Child> children, bool is_index) {
     Page page = {};
     size_t content = kPageBytes, place = kInteriorHeader;
     for (const Child& child : children.first(children.size() - 1)) {
-        char key[kLongestVarint];
-        const size_t key_bytes = put_varint(key, static_cast<uint64_t>(child.last_key));
-        content -= sizeof child.page + key_bytes;
+        content -= sizeof child.page + child.last.size();
         put_bytes(&page[content], child.page, sizeof child.page);
-        std::copy_n(key, key_bytes, &page[content + sizeof child.page]);
+        std::copy(child.last.begin(), child.last.end(), &page[content + sizeof child.page]);
         put_bytes(&page[place], content, kPlaceBytes);
         place += kPlaceBytes;
     }
-    page[0] = kInteriorPage;
+    page[0] = is_index ? kInteriorIndexPage : kInteriorPage;
     put_bytes(&page[kCellsPlace], children.size() - 1, 2);
     put_bytes(&page[kContentPlace], content, 2);
     put_bytes(&page[kRightmostPlace], children.back().page, sizeof children.back().page);
     return page;
 }
 
+// That a page above them has room for, whichever they are: of an index at least four.
+size_t TreeWriter::most_above(std::span<const Child> children) {
+    size_t longest = 0;
+    for (const Child& child : children) longest = std::max(longest, child.last.size());
+    return (kPageBytes - kInteriorHeader) / (kPlaceBytes + sizeof(Child::page) + longest);
+}
+
 // The root is as a leaf of few rows, else above all others, level by level.
 TreeWriter::Page TreeWriter::root_of(Tree& tree) {
     if (tree.full.empty() && tree.waiting.empty()) return taken_leaf(tree);
-    end_leaf(tree);
+    end_leaf(tree, {});  // nothing is behind it
     put_waiting(tree);
     std::vector<Child> level = std::move(tree.full);
-    while (level.size() > kMostChildren) {
-        const size_t pages = (level.size() + kMostChildren - 1) / kMostChildren;
+    for (size_t most = most_above(level); level.size() > most; most = most_above(level)) {
+        const size_t pages = (level.size() + most - 1) / most;
         std::vector<Child> above;
         for (size_t i = 0; i < pages; ++i) {
             const size_t from = level.size() * i / pages, until = level.size() * (i + 1) / pages;
             const auto children = std::span(level).subspan(from, until - from);
-            above.push_back({put(page_above(children)), children.back().last_key});
+            const uint32_t page = put(page_above(children, tree.is_index));
+            above.push_back({page, std::move(children.back().last)});
         }
         level = std::move(above);
     }
-    return page_above(level);
+    return page_above(level, tree.is_index);
 }
 
 void TreeWriter::finish() {
+    if (!is_alone_) read_header(file_.read(0, kHeaderBytes));
     for (Tree& tree : trees_)
         if (!tree.is_empty()) {
             const Page root = root_of(tree);
             file_.write(uint64_t{tree.root_page - 1} * kPageBytes, {root.data(), root.size()});
         }
     flush();
-    // Another count of changes says that what was read of the file is no longer so.
+    put_header();
+}
+
+// Another count of changes says that what was read of the file is no longer so.
+void TreeWriter::put_header() {
     char changes[4], pages[4];
-    put_bytes(changes, changes_ + 1, sizeof changes);
+    put_bytes(changes, ++changes_, sizeof changes);
     put_bytes(pages, next_page_ - 1, sizeof pages);
     file_.write(kPagesAt, {pages, sizeof pages});
     for (const size_t at : {kChangesAt, kChangesAgainAt}) file_.write(at, {changes, sizeof changes});

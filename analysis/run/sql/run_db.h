@@ -21,6 +21,7 @@
 
 #include "../../sqlite/database.h"
 #include "../../sqlite/new_database.h"
+#include "../../sqlite/plain_value.h"
 #include "written_steps.h"
 
 namespace gpushim::analysis {
@@ -28,13 +29,6 @@ namespace gpushim::analysis {
 class CountedSteps;
 
 constexpr int kRunSchema = 20;
-
-struct BlobView {
-    std::string_view bytes;
-};
-// A value of one of many rows: it owns nothing, for what is copied and freed for each takes longer than
-// SQLite does to write them.
-using PlainValue = std::variant<std::nullptr_t, int64_t, double, std::string_view, BlobView>;
 
 class RunDb {
   public:
