@@ -110,7 +110,7 @@ class Writer {
             run_.add("odd_operation", {gpu.gpu_id, sweep.activity().invalid(), sweep.early()});
     }
     void together(const UnionByStep& any) {
-        ManyRows table(run_, "together");
+        RowsInOrder table(run_, "together");
         for (const auto& [step, together] : together_) {
             const auto found = any.find(step);
             const int64_t union_ns = found != any.end() ? found->second : together.sum_ns;
@@ -122,7 +122,7 @@ class Writer {
 
   private:
     void activity(std::vector<ActivityRow> rows) {
-        ManyRows table(run_, "activity");
+        RowsInOrder table(run_, "activity");
         merge(
             rows, [](const ActivityRow& row) { return row.classes; },
             [](ActivityRow& row, const ActivityRow& other) { row.ns += other.ns; });
@@ -146,7 +146,7 @@ class Writer {
         }
     }
     void gaps(std::vector<GapRow> rows) {
-        ManyRows table(run_, "gap");
+        RowsInOrder table(run_, "gap");
         merge(
             rows,
             [&](const GapRow& row) {
@@ -178,7 +178,7 @@ class Writer {
                                " ns, idle time is " + std::to_string(idle_ns) + " ns");
     }
     void figures(std::vector<StepFigures>& rows) {
-        ManyRows table(run_, "gpu_step");
+        RowsInOrder table(run_, "gpu_step");
         merge(
             rows, [](const StepFigures& row) { return row.step; },
             [](StepFigures& row, const StepFigures& other) { row += other; });

@@ -51,7 +51,7 @@ KeptWriter::KeptWriter(const TraceFacts& facts, RunDb& run)
     Query offset = facts.trace->base.prepare("SELECT real_minus_mono_ns FROM v_offset");
     if (offset.step()) offset_ns_ = offset.number(0);
     const auto of_rank = [&](const char* sql) {
-        Query rows(run.raw(), "run", sql);
+        Query rows(run.raw_in_turn(), "run", sql);
         rows.bind(1, facts.rank_id);
         return rows;
     };
@@ -214,7 +214,8 @@ void KeptWriter::finish() {
 }
 
 void KeptWriter::write_tracks() {
-    Query known(run_.raw(), "run", "SELECT kind, device_id, number FROM kept_track WHERE rank_id = ?1");
+    Query known(run_.raw_in_turn(), "run",
+                "SELECT kind, device_id, number FROM kept_track WHERE rank_id = ?1");
     known.bind(1, facts_.rank_id);
     while (known.step()) {
         if (known.text(0) == "thread")

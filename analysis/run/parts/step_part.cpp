@@ -5,6 +5,8 @@
 // have none.
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <utility>
 
 #include "../pass/kernel_index.h"
 #include "../sql/run_db.h"
@@ -43,7 +45,7 @@ class StepPart : public PartByCall<StepPart> {
 
     void finish(RunDb& run) override {
         close();
-        ManyRows phases(run, "phase");
+        RowsInOrder phases(run, "phase");
         for (const Row& row : rows_)
             phases.add({facts_.rank_id, int64_t{row.step}, in_words(row.phase.kind), row.phase.span.start_ns,
                         row.phase.span.length_ns(), row.phase.confidence, plain(row.device_ns)});
@@ -135,8 +137,17 @@ class StepPart : public PartByCall<StepPart> {
     void add_phases(Interval span) {
         const auto begins =
             facts_.found.source == "detected" ? StepBegins::anywhere : StepBegins::where_marked;
+        const size_t before = rows_.size();
         for (const Phase& phase : phases_of(span, tokens_, ranges_in(span), backward_ns_, begins))
             rows_.push_back({step_, phase, device_ns(phase)});
+        // As the table has them.
+        std::sort(rows_.begin() + static_cast<std::ptrdiff_t>(before), rows_.end(),
+                  [](const Row& a, const Row& b) {
+                      const auto key = [](const Phase& phase) {
+                          return std::pair(in_words(phase.kind), phase.span.start_ns);
+                      };
+                      return key(a.phase) < key(b.phase);
+                  });
     }
 
     static bool is_of(PhaseKind phase, TokenKind kind) {

@@ -218,7 +218,7 @@ void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, 
 }
 
 void write_steps(const TraceFacts& facts, RunDb& run) {
-    ManyRows steps(run, "step"), iterations(run, "iteration");
+    RowsInOrder steps(run, "step"), iterations(run, "iteration");
     WrittenRank written = {facts.rank_id, facts.found.source == "none"};
     for (size_t i = 0; i < facts.steps.size(); ++i) {
         const Step& step = facts.steps[i];

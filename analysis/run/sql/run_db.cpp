@@ -71,6 +71,7 @@ void RunDb::end_turn(int64_t rank_id) {
 
 void RunDb::add(const char* table, std::initializer_list<Value> row) {
     const std::lock_guard guard(lock_);
+    if (trees_.has(table)) trees_.settle();
     sqlite3_stmt* statement = made_.row_of(table, row.size());
     int parameter = 0;
     for (const Value& value : row) bind(statement, ++parameter, value);
@@ -79,6 +80,7 @@ void RunDb::add(const char* table, std::initializer_list<Value> row) {
 
 void RunDb::add_some(const char* table, size_t columns, std::span<const PlainValue> rows) {
     const std::lock_guard guard(lock_);
+    if (trees_.has(table)) trees_.settle();
     sqlite3_stmt* statement = made_.rows_of(table, columns, rows.size() / columns);
     int parameter = 0;
     for (const PlainValue& cell : rows) bind(statement, ++parameter, cell);
@@ -92,13 +94,17 @@ void RunDb::keep(WrittenRank rank) {
 
 void RunDb::keep(WrittenGpu gpu) {
     const std::lock_guard guard(lock_);
-    Query last(raw(), "run", "SELECT max(rowid) FROM gap");
-    if (!last.step()) return;
-    gpu.first_gap = last.number(0) + 1 - static_cast<int64_t>(gpu.gaps.size());
+    gpu.first_gap = last_gap() + 1 - static_cast<int64_t>(gpu.gaps.size());
     const auto behind =
         std::upper_bound(written_.gpus.begin(), written_.gpus.end(), gpu.gpu_id,
                          [](int64_t id, const WrittenGpu& other) { return id < other.gpu_id; });
     written_.gpus.insert(behind, std::move(gpu));
+}
+
+int64_t RunDb::last_gap() {
+    if (const auto newest = trees_.newest("gap")) return *newest;
+    Query last(made_.raw(), "run", "SELECT max(rowid) FROM gap");
+    return last.step() ? last.number(0) : 0;
 }
 
 void RunDb::forget_written() { written_ = {}; }
@@ -112,7 +118,9 @@ void RunDb::run_files(std::string_view folder) {
 }
 
 void RunDb::end_ranks() {
-    if (!std::exchange(ranks_ended_, true)) run_files("ranks/");
+    if (std::exchange(ranks_ended_, true)) return;
+    trees_.settle();
+    run_files("ranks/");
 }
 
 CountedSteps RunDb::derive() {

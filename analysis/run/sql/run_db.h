@@ -1,6 +1,7 @@
 // The database of one run while it is written: summaries of all its traces. Its tables, what is derived from
 // them and its views are the files of sql/. Threads of ranks write when it is their turn, and parts read it
 // then, by its own connection: nobody else may do anything with it meanwhile. The rest from one thread.
+// Rows that come in order go straight into its pages until somebody asks for what is written.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include "../../sqlite/database.h"
 #include "../../sqlite/new_database.h"
 #include "../../sqlite/plain_value.h"
+#include "../../sqlite/row_trees.h"
 #include "written_steps.h"
 
 namespace gpushim::analysis {
@@ -57,12 +59,24 @@ class RunDb {
     void finish();  // derives where that was not done, and moves it into its place
 
     std::set<int64_t> numbers(const char* query) const;  // its first column
-    void run(const char* statements) { made_.run(statements); }
-    sqlite3* raw() const { return made_.raw(); }
+    void run(const char* statements) {
+        trees_.settle();
+        made_.run(statements);
+    }
+    // All that is written can be read. Rows in order are SQLite's from then on.
+    sqlite3* raw() const {
+        trees_.settle();
+        return made_.raw();
+    }
+    // For parts, when it is their turn: rows in order (RowsInOrder) are not there yet.
+    sqlite3* raw_in_turn() const { return made_.raw(); }
+    RowTrees& trees() { return trees_; }
 
   private:
     void run_files(std::string_view folder);
+    int64_t last_gap();
     NewDatabase made_;
+    mutable RowTrees trees_{made_};  // where rows stand is nothing that they say
     std::mutex lock_;
     std::condition_variable turn_ended_;
     std::set<int64_t> ended_;  // turns, ahead of turn_
@@ -128,6 +142,23 @@ class ManyRows {
     size_t columns_ = 0;
     std::vector<PlainValue> rows_;  // value by value
     std::string texts_;             // of these, blobs as well
+};
+
+// The same for rows of ranks that come in order of their table's key: they go straight into its pages, which
+// is a third of SQLite's work. What comes in another order, or after others were asked for, goes to SQLite.
+class RowsInOrder {
+  public:
+    RowsInOrder(RunDb& run, const char* table)
+        : trees_(run.trees()), number_(trees_.table(table)), rest_(run, table) {}
+    void add(std::initializer_list<PlainValue> row) {
+        if (!trees_.add(number_, {row.begin(), row.size()})) rest_.add(row);
+    }
+    void end() { rest_.end(); }
+
+  private:
+    RowTrees& trees_;
+    size_t number_;
+    ManyRows rest_;
 };
 
 inline Value maybe(const std::optional<int64_t>& value) { return value ? Value(*value) : Value(nullptr); }
