@@ -188,7 +188,7 @@ class Pass {
     std::set<int64_t> devices_;
     std::vector<PlannedPiece> pieces_;
     size_t next_ = 0;
-    int64_t next_from_ns_ = INT64_MAX;  // where that piece starts; there is none
+    int64_t next_from_ns_ = INT64_MAX;  // where that piece starts; INT64_MAX: there is none
     std::list<TimedSpan> spans_;
     std::vector<Call> spare_;  // the memory of the last one's calls
     Recent<Call> before_;

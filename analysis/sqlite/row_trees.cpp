@@ -157,6 +157,7 @@ bool RowTrees::put(Table& table, std::span<const PlainValue> row) {
 }
 
 bool RowTrees::add(size_t table, std::span<const PlainValue> row) {
+    if (failure_) std::rethrow_exception(failure_);
     if (is_settled_ || table == kNoTree) return false;
     if (!put(tables_[table], row)) {
         settle();
@@ -169,19 +170,34 @@ bool RowTrees::add(size_t table, std::span<const PlainValue> row) {
 // Nobody is reading by a statement that is not at its end.
 bool RowTrees::is_at_rest() const { return sqlite3_txn_state(made_.raw(), "main") == SQLITE_TXN_NONE; }
 
+// What failed half way fails for all who write: there may be no transaction any more.
+template <class Work>
+void RowTrees::between_transactions(Work work) {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+        made_.run("COMMIT");
+        work();
+        made_.run("BEGIN");
+    } catch (...) {
+        failure_ = std::current_exception();
+        throw;
+    }
+}
+
 void RowTrees::put_waiting() {
-    made_.run("COMMIT");
-    if (is_at_rest()) writer_.put_waiting();
-    made_.run("BEGIN");
+    between_transactions([&] {
+        if (is_at_rest()) writer_.put_waiting();
+    });
     most_waiting_ = writer_.waiting() + kMostWaiting;  // where somebody reads, later
 }
 
 void RowTrees::settle() {
+    if (failure_) std::rethrow_exception(failure_);
     if (std::exchange(is_settled_, true) || tables_.empty()) return;
-    made_.run("COMMIT");
-    if (!is_at_rest()) throw std::logic_error("somebody reads the run whose rows are being written");
-    writer_.finish();
-    made_.run("BEGIN");
+    between_transactions([&] {
+        if (!is_at_rest()) throw std::logic_error("somebody reads the run whose rows are being written");
+        writer_.finish();
+    });
 }
 
 }  // namespace gpushim::analysis

@@ -1,11 +1,12 @@
 // Rows of tables of a new database, straight into its pages while SQLite has it open and writes others
 // (tree_writer). They come in order of their keys, and are in their tables behind settle(): until then nobody
-// else reads or writes these tables. What SQLite would do otherwise, and the first row that is in no order,
-// are its own: from then on all rows are. One thread.
+// else reads or writes these tables. The first row that is out of order, or that SQLite would keep in another
+// way, is left to SQLite, and so are all behind it, of all tables. One thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,6 +64,8 @@ class RowTrees {
     static void record_of(const Table& table, Tree& tree, std::span<const PlainValue> row);
     bool put(Table& table, std::span<const PlainValue> row);
     bool is_at_rest() const;
+    template <class Work>
+    void between_transactions(Work work);
     void put_waiting();
 
     static constexpr size_t kMostWaiting = 1024;  // pages: 4 MiB
@@ -71,6 +74,7 @@ class RowTrees {
     std::vector<Table> tables_;
     size_t most_waiting_ = kMostWaiting;
     bool is_settled_ = false;
+    std::exception_ptr failure_;  // of a transaction's end, or of what was written behind it
 };
 
 }  // namespace gpushim::analysis

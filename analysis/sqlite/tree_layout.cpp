@@ -22,6 +22,10 @@ constexpr const char* kTreeIndices =
     " CROSS JOIN pragma_index_xinfo(l.name, 'main') x"
     " WHERE t.type = 'table' AND t.name = ?1 ORDER BY i.rootpage IS NOT NULL, l.seq, x.seqno";
 
+constexpr const char* kAsksMore =
+    "SELECT 1 FROM main.sqlite_schema WHERE (type = 'trigger' AND tbl_name = ?1)"
+    " OR (type = 'table' AND name = ?1 AND (sql LIKE '%CHECK (%' OR sql LIKE '%CHECK(%'))";
+
 std::optional<Holds> held_by(const std::string& type) {
     if (type == "INTEGER") return Holds::numbers;
     if (type == "REAL") return Holds::reals;
@@ -68,6 +72,7 @@ std::optional<TreeLayout> tree_layout(sqlite3* base, const std::string& where, c
     };
     TreeLayout layout;
     bool has_key = false;
+    if (rows_of(kAsksMore).step()) return {};
     if (!add_columns(rows_of(kTreeColumns), layout, has_key) || !add_indices(rows_of(kTreeIndices), layout))
         return {};
     // A key of one number would be the row's; an index beside a table's own has keys in place of numbers.

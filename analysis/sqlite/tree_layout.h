@@ -30,7 +30,8 @@ struct TreeLayout {
     std::vector<Index> indices = {};
 };
 
-// None: there is no such table, or it is made in another way. It has no CHECK, and no trigger.
+// None: there is no such table, or it is made in another way, or rows of it are checked or bring about
+// others.
 std::optional<TreeLayout> tree_layout(sqlite3* base, const std::string& where, const std::string& table);
 
 }  // namespace gpushim::analysis

@@ -1,5 +1,5 @@
-// How long steps are, of each rank and of the run: what the views v_step_length and v_step_sum say, by a
-// selection instead of two windows over all steps, which take ten times as long. One thread.
+// How long steps are, of each rank and of the run: what v_step_length says, by a selection instead of two
+// windows over all steps, which take ten times as long; and what v_step_sum says. One thread.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,11 @@
 #include "analysis/sqlite/row_trees.h"
 
 #include <sqlite3.h>
+#include <sys/resource.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -247,10 +249,13 @@ TEST_CASE("tables that have rows, or are made in another way, are left to statem
         "CREATE TABLE in_any_case (a TEXT COLLATE NOCASE, PRIMARY KEY (a)) WITHOUT ROWID;"
         "CREATE TABLE of_some (a INTEGER); CREATE INDEX of_of_some ON of_some (a) WHERE a > 5;"
         "CREATE TABLE made (a INTEGER, b INTEGER AS (a + 1));"
-        "CREATE TABLE numeric (a NUMERIC)");
+        "CREATE TABLE numeric (a NUMERIC);"
+        "CREATE TABLE checked (a INTEGER CHECK (a > 0));"
+        "CREATE TABLE watched (a INTEGER);"
+        "CREATE TRIGGER watch AFTER INSERT ON watched BEGIN DELETE FROM numeric; END");
     RowTrees trees(base.made);
     for (const char* table : {"short", "other", "temporary", "by_index", "downwards", "in_any_case",
-                              "of_some", "made", "numeric", "not there"}) {
+                              "of_some", "made", "numeric", "checked", "watched", "not there"}) {
         INFO(table);
         CHECK(trees.table(table) == RowTrees::kNoTree);
     }
@@ -319,6 +324,43 @@ TEST_CASE("pages go on behind that of SQLite's locks", "[row_trees]") {
     Query pages = base.prepare("PRAGMA page_count");
     REQUIRE(pages.step());
     CHECK(pages.number(0) > kLockPage + 10);
+}
+
+namespace {
+
+// No file of this process grows beyond so many bytes: as if the disk were full.
+class FilesAtMost {
+  public:
+    explicit FilesAtMost(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit least = {bytes, before_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &least);
+    }
+    ~FilesAtMost() {
+        setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    FilesAtMost(const FilesAtMost&) = delete;
+    FilesAtMost& operator=(const FilesAtMost&) = delete;
+
+  private:
+    void (*handler_)(int);
+    rlimit before_ = {};
+};
+
+}  // namespace
+
+TEST_CASE("where pages could not be written, nobody writes behind them", "[row_trees]") {
+    const TemporaryFolder folder;
+    NewBase base(folder.path() / "pages.db");
+    RowTrees trees(base.made);
+    const size_t table = trees.table("short");
+    constexpr int64_t kRows = 30'000;
+    for (int64_t k = 0; k < kRows; ++k) REQUIRE(trees.add(table, std::vector<PlainValue>{k}));
+    const FilesAtMost full(std::filesystem::file_size(base.made.file().path()) + 8 * 4096);
+    CHECK_THROWS_AS(trees.settle(), Unwritable);
+    CHECK_THROWS_AS(trees.settle(), Unwritable);
+    CHECK_THROWS_AS(trees.add(table, std::vector<PlainValue>{kRows}), Unwritable);
 }
 
 }  // namespace row_trees_test
