@@ -80,7 +80,9 @@ TEST_CASE("queues of many operations are what each of these, asked by itself, sa
     const MadeFacts made;
     Queues queues(made.facts);
     std::mt19937 random(7);
-    const auto up_to = [&](int64_t most) { return static_cast<int64_t>(random() % (most + 1)); };
+    const auto up_to = [&](int64_t most) {
+        return static_cast<int64_t>(random() % static_cast<uint64_t>(most + 1));
+    };
     std::vector<Interval> all;
     int64_t free_ns[2] = {0, 0}, now_ns = 0;
     for (int i = 0; i < 2000; ++i) {
