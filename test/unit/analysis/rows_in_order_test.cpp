@@ -1,4 +1,4 @@
-// Rows of a run that go into its pages: whoever asks finds all of them, and none twice.
+// Rows of a run that go into its pages: who asks for them finds all, and none twice.
 #include <catch2/catch.hpp>
 
 #include "analysis/process/temporary.h"
