@@ -173,7 +173,6 @@ bool RowTrees::is_at_rest() const { return sqlite3_txn_state(made_.raw(), "main"
 // What failed half way fails for all who write: there may be no transaction any more.
 template <class Work>
 void RowTrees::between_transactions(Work work) {
-    if (failure_) std::rethrow_exception(failure_);
     try {
         made_.run("COMMIT");
         work();
