@@ -80,8 +80,10 @@ class Pass {
           watch_(watch),
           ahead_(trace),
           bounds_(timeline_.lanes(), [this](const MayBeBusy& said) { may_be_busy(said); }) {
-        for (const Lane& lane : timeline_.lanes())
+        for (const Lane& lane : timeline_.lanes()) {
             if (lane.device_id >= 0) devices_.insert(lane.device_id);
+            whole_of_lane_.push_back(&whole_[lane.device_id]);
+        }
         pieces_ = pieces_of(timeline_.windows(), devices_, watch != nullptr ? watch->cuts() : kAnywhere);
         next_from_ns_ = start_of(next_);
         Query start = trace.base.prepare("SELECT value FROM meta WHERE key = 'started_mono_ns'");
@@ -132,9 +134,10 @@ class Pass {
     }
 
     void may_be_busy(const MayBeBusy& said) {
-        LongUnion& whole = whole_[said.device_id];
+        LongUnion& whole = *whole_of_lane_[said.stream];
         whole.add(said.span, said.stream);
         is_one_long_ |= whole.is_long();
+        if (said.say == Bounds::Say::timed) return;  // a span knows it by its call
         for (TimedSpan& open : spans_) open.may_be_busy(said);
         if (lasts_into_a_piece(said))
             recent_.add(said, now_ns_, [](const MayBeBusy& old) { return end_of(old); });
@@ -193,7 +196,8 @@ class Pass {
     std::vector<Call> spare_;  // the memory of the last one's calls
     Recent<Call> before_;
     Recent<MayBeBusy> recent_;
-    std::map<int64_t, LongUnion> whole_;
+    std::map<int64_t, LongUnion> whole_;  // by device
+    std::vector<LongUnion*> whole_of_lane_;
     bool is_one_long_ = false;
     std::map<int64_t, std::vector<SpanBusy>> busy_;
     Interval run_ = {0, 0};

@@ -22,6 +22,42 @@ size_t expected_calls(std::span<const Window> windows, Interval host) {
     return static_cast<size_t>(std::min(kMost, kOthers * operations));
 }
 
+// When operations with device times ran, by three readings of these. As long as all are exact, as other
+// tools' are, the three are one.
+class Readings {
+  public:
+    void add(const Call& call, size_t stream) {
+        const DeviceTimes& times = call.times;
+        if (are_one_ && !is_exact(times)) part();
+        likely_.add({times.start_ns, times.end_ns}, stream);
+        if (are_one_) return;
+        certain_.add({times.start_high_ns, times.end_low_ns}, stream);
+        // Of a chain, Bounds says when it may have run.
+        if (call.chain == 0) possible_.add({times.start_low_ns, times.end_high_ns}, stream);
+    }
+
+    struct Unions {
+        bool are_one;
+        Intervals likely, possible_apart, certain_apart;
+        const Intervals& possible() const { return are_one ? likely : possible_apart; }
+        const Intervals& certain() const { return are_one ? likely : certain_apart; }
+    };
+    Unions take() && { return {are_one_, likely_.take(), possible_.take(), certain_.take()}; }
+
+  private:
+    static bool is_exact(const DeviceTimes& times) {
+        return times.start_low_ns == times.start_ns && times.start_high_ns == times.start_ns &&
+               times.end_low_ns == times.end_ns && times.end_high_ns == times.end_ns;
+    }
+    void part() {
+        are_one_ = false;
+        possible_ = certain_ = likely_;
+    }
+
+    bool are_one_ = true;
+    GrowingUnion likely_, possible_, certain_;
+};
+
 constexpr double kFewOperations = 30;  // tell nothing of others
 
 int64_t sum_of(int64_t operations, int64_t others) {
@@ -74,7 +110,7 @@ void TimedSpan::use(std::vector<Call> memory) {
 void TimedSpan::may_be_busy(const MayBeBusy& said) {
     DeviceState& device = devices_[said.device_id];
     device.may_be_busy.add(said.span, said.stream);
-    if (said.say != Bounds::Say::timed && said.span.start_ns < host_.end_ns) {
+    if (said.span.start_ns < host_.end_ns) {
         const bool is_early = said.entered_ns < host_.start_ns;
         (is_early ? device.early : device.late).add(said.span, said.stream);
         if (is_early) device.early_operations = sum_of(device.early_operations, said.operations);
@@ -108,10 +144,12 @@ void TimedSpan::take_behind(const Call& call) {
     const auto lane = static_cast<size_t>(call.lane);
     DeviceState& device = devices_[lanes_[lane].device_id];
     device.limit_ns = std::min(device.limit_ns, std::max(call.enter_ns, states_[lane].end_low_ns));
-    if (call.timed)
-        device.next_ns = std::min(device.next_ns, call.times.start_ns);
-    else
+    if (!call.timed) {
         device.untimed_next = true;
+        return;
+    }
+    device.next_ns = std::min(device.next_ns, call.times.start_ns);
+    device.may_be_busy.add({call.times.start_low_ns, call.times.end_high_ns}, lane);
 }
 
 std::vector<int64_t> TimedSpan::without_next(int64_t entered_ns) const {
@@ -201,7 +239,8 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
     SpanBusy result = {};
     result.window = window;
     result.span = span;
-    GrowingUnion likely, certain, chains;
+    Readings read;
+    GrowingUnion chains;
     for (size_t i = 0; i < calls_.size(); ++i) {
         const Call& call = calls_[i];
         if (call.kind != CallKind::operation || call.lane == kNoLane ||
@@ -211,14 +250,15 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
         if (!call.timed) continue;
         if (i >= before_ && call.chain == 0) ++(call.times.queued ? result.queued : result.unqueued);
         const auto stream = static_cast<size_t>(call.lane);
-        likely.add({call.times.start_ns, call.times.end_ns}, stream);
-        certain.add({call.times.start_high_ns, call.times.end_low_ns}, stream);
+        read.add(call, stream);
         if (call.chain != 0) chains.add({call.times.start_ns, call.times.end_ns}, stream);
     }
     DeviceState& device = devices_[window.device_id];
     const Bounds::Open open = bounds_.open(window.device_id, span.end_ns, host_.start_ns);
-    const Intervals may = clip(unite(device.may_be_busy.take(), unite(open.early, open.late)), span);
-    const Intervals ran = clip(likely.take(), span);
+    const Readings::Unions times = std::move(read).take();
+    const Intervals others = unite(device.may_be_busy.take(), unite(open.early, open.late));
+    const Intervals may = clip(others.empty() ? times.possible() : unite(times.possible(), others), span);
+    const Intervals ran = clip(times.likely, span);
     result.inferred_ns = length_ns(clip(chains.take(), span));
     // Nothing is assumed of what else has no device times, but it may have run. Of what was launched in the
     // span there is a reason why it has none (kernels of a kind, a stream), so others do not tell how long it
@@ -228,7 +268,7 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
     device.untimed = {unite(early, late), late};
     const int64_t late_ns = result.open_ns = length_ns(subtract(late, ran));
     const int64_t untimed_ns = length_ns(subtract(device.untimed.all, ran));
-    result.low_ns = length_ns(clip(certain.take(), span));
+    result.low_ns = length_ns(clip(times.certain(), span));
     result.high_ns = std::max(result.low_ns, length_ns(may));
     result.busy_ns = std::clamp(length_ns(ran), result.low_ns, result.high_ns);
 

@@ -57,13 +57,13 @@ class TimedSpan {
   public:
     // Of [from, until) on the host, which lies in windows of one or more devices. `goes_on`: into another
     // span, without a break. `before`: operations that may still run, and calls that had not returned;
-    // `said`: what reaches into the span of what Bounds has said.
+    // `said`: what reaches into the span of what Bounds has said of what has no device times.
     TimedSpan(Interval host, bool goes_on, std::vector<Window> windows, std::span<const Lane> lanes,
               const Bounds& bounds, std::span<const Call> before, std::span<const MayBeBusy> said);
     void use(std::vector<Call> memory);  // for its calls: that of a span that is over
 
     void take(const Call& call);              // in order, from the first that enters the span
-    void may_be_busy(const MayBeBusy& said);  // what Bounds says meanwhile
+    void may_be_busy(const MayBeBusy& said);  // what Bounds says meanwhile of what has no device times
     // Goes on behind the span until each device has started something else, or for so many calls: for
     // contents.
     void look_ahead(size_t calls) { most_behind_ = calls; }
@@ -107,10 +107,10 @@ class TimedSpan {
         int64_t limit_ns = INT64_MAX;       // work without device times may run from here on
         int64_t next_ns = INT64_MAX;        // the first start behind the span
         bool untimed_next = false;          // something without device times was launched behind it
-        GrowingUnion may_be_busy;
-        GrowingUnion early, late;  // of it, by what has no device times: launched before the span, or in it
-        int64_t early_operations = 0;  // so many, or Bounds::kAnyNumber
-        Untimed untimed;               // when the span was over
+        GrowingUnion may_be_busy;           // by what is none of the calls, or has no device times
+        GrowingUnion early, late;           // of it, by the latter: launched before the span, or in it
+        int64_t early_operations = 0;       // so many, or Bounds::kAnyNumber
+        Untimed untimed;                    // when the span was over
     };
     void note(const Call& call);
     void close();

@@ -34,14 +34,19 @@ Intervals unite(const Intervals& a, const Intervals& b) {
     Intervals both;
     both.reserve(a.size() + b.size());
     auto of_a = a.begin(), of_b = b.begin();
-    while (of_a != a.end() || of_b != b.end()) {
-        const bool is_of_a = of_b == b.end() || (of_a != a.end() && of_a->start_ns <= of_b->start_ns);
-        const Interval& next = is_of_a ? *of_a++ : *of_b++;
-        if (!both.empty() && next.start_ns <= both.back().end_ns)
-            both.back().end_ns = std::max(both.back().end_ns, next.end_ns);
-        else
-            both.push_back(next);
-    }
+    Interval open = is_before(*of_b, *of_a) ? *of_b++ : *of_a++;
+    const auto join = [&](const Interval& next) {
+        if (next.start_ns <= open.end_ns) {
+            open.end_ns = std::max(open.end_ns, next.end_ns);
+        } else {
+            both.push_back(open);
+            open = next;
+        }
+    };
+    while (of_a != a.end() && of_b != b.end()) join(is_before(*of_b, *of_a) ? *of_b++ : *of_a++);
+    for (; of_a != a.end(); ++of_a) join(*of_a);
+    for (; of_b != b.end(); ++of_b) join(*of_b);
+    both.push_back(open);
     return both;
 }
 
@@ -95,13 +100,9 @@ int64_t length_ns(const Intervals& intervals) {
     return sum_ns;
 }
 
-void GrowingUnion::add_apart(Interval span, size_t stream) {
+void GrowingUnion::add_first_or_late(Interval span, size_t stream) {
     if (stream >= streams_.size()) streams_.resize(stream + 1);
-    Intervals& spans = streams_[stream];
-    if (spans.empty() || span.start_ns > spans.back().end_ns) {
-        spans.push_back(span);
-        return;
-    }
+    if (streams_[stream].empty()) return streams_[stream].push_back(span);
     late_.push_back(span);
     if (late_.size() >= shrunk_.size() + 4096) shrunk_ = unite(shrunk_, unite(std::exchange(late_, {})));
 }

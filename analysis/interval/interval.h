@@ -39,21 +39,22 @@ class GrowingUnion {
     void add(Interval span, size_t stream = 0) {
         if (span.end_ns <= span.start_ns) return;
         if (stream < streams_.size() && !streams_[stream].empty()) {
-            Interval& last = streams_[stream].back();
-            if (span.start_ns >= last.start_ns && span.start_ns <= last.end_ns) {
-                last.end_ns = std::max(last.end_ns, span.end_ns);
+            Intervals& spans = streams_[stream];
+            if (span.start_ns > spans.back().end_ns) return spans.push_back(span);
+            if (span.start_ns >= spans.back().start_ns) {
+                spans.back().end_ns = std::max(spans.back().end_ns, span.end_ns);
                 return;
             }
         }
-        add_apart(span, stream);
+        add_first_or_late(span, stream);
     }
     Intervals take();  // and begins with none
 
   private:
-    void add_apart(Interval span, size_t stream);  // from its stream's last one, or before that
-    std::vector<Intervals> streams_;               // each united
-    Intervals late_;                               // those that started before the last of their stream …
-    Intervals shrunk_;                             // … the older ones united
+    void add_first_or_late(Interval span, size_t stream);
+    std::vector<Intervals> streams_;  // each united
+    Intervals late_;                  // those that started before the last of their stream …
+    Intervals shrunk_;                // … the older ones united
 };
 
 }  // namespace gpushim::analysis

@@ -28,12 +28,7 @@ void GpuSweep::begin(Interval known, std::span<const WholeStep> steps, TimedSpan
     if (!is_known()) return;
     order_ = DeviceOrder(streams_);
     activity_.begin(segments_);
-    certain_ = UnionBySegment(segments_);
-    possible_ = UnionBySegment(segments_);
-    at_least_ = UnionBySegment(segments_);
-    at_most_ = UnionBySegment(segments_);
-    untimed_ = {std::move(untimed.all)};
-    untimed_late_ = {std::move(untimed.late)};
+    busy_.begin(segments_, std::move(untimed));
     gaps_.emplace(gpu_, known);
     behind_.reset();
     dependencies_.clear();
@@ -42,11 +37,6 @@ void GpuSweep::begin(Interval known, std::span<const WholeStep> steps, TimedSpan
     known_until_ns_ = known.end_ns;
     busy_until_ns_ = known.start_ns;
     settled_ns_ = INT64_MIN;
-}
-
-void GpuSweep::Untimed::add_some_to(UnionBySegment& sum, int64_t until_ns) {
-    for (; next != spans.size() && spans[next].start_ns <= until_ns; ++next)
-        sum.add(spans[next].start_ns, spans[next].end_ns);
 }
 
 void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency,
@@ -84,9 +74,7 @@ void GpuSweep::settle(int64_t until_ns, std::span<const int64_t> threads) {
 
 void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
     activity_.add(op);
-    untimed_.add_to(possible_, op.start_ns);
-    untimed_late_.add_to(at_most_, op.start_ns);
-    if (op.end_ns > op.start_ns) put_in_unions(op);
+    busy_.add(op);
     const WaitsFor waits = op.waits ? waits_for(op) : WaitsFor::nothing;
     const auto next = [&] { return next_of(op, threads[op.thread], waits); };
     gaps_->add(op.start_ns, op.end_ns, op.is_page, next);
@@ -143,13 +131,10 @@ void GpuSweep::end(const HostLines& lines, std::span<const int64_t> threads, con
 }
 
 void GpuSweep::put_figures() {
-    untimed_.add_to(possible_, INT64_MAX);
-    untimed_late_.add_to(at_most_, INT64_MAX);
-    const auto &low_ns = certain_.finish(), &high_ns = possible_.finish();
-    const auto &at_least_ns = at_least_.finish(), &at_most_ns = at_most_.finish();
+    const BusyUnions::Sums ns = busy_.finish();
     for (size_t i = 0; i < segments_.size(); ++i) {
-        StepFigures figures = {segments_[i].step, low_ns[i],           high_ns[i], at_least_ns[i],
-                               at_most_ns[i],     launches_.sums()[i], {}};
+        StepFigures figures = {segments_[i].step, ns.low[i],           ns.high[i], ns.likely_low[i],
+                               ns.likely_high[i], launches_.sums()[i], {}};
         if (figures.step == kNoStep) {
             rest_ += figures;
             continue;

@@ -16,6 +16,7 @@
 #include "../../idle/gaps.h"
 #include "../pass/dependencies.h"
 #include "activity_sweep.h"
+#include "busy_unions.h"
 #include "idle_sums.h"
 #include "launch_figures.h"
 
@@ -66,16 +67,6 @@ class GpuSweep {
 
   private:
     void put(const DeviceOp& op, std::span<const int64_t> threads);
-    // What makes one estimate late makes others late, too: all that is likely is off to the same side.
-    void put_in_unions(const DeviceOp& op) {
-        const int32_t likely_ns = op.likely_ns(INT32_MAX);  // and no more than the bounds
-        certain_.add(op.start_ns + op.start_after_ns, op.end_ns - op.end_before_ns);
-        possible_.add(op.start_ns - op.start_before_ns, op.end_ns + op.end_after_ns);
-        at_least_.add(op.start_ns + std::min(likely_ns, op.start_after_ns),
-                      op.end_ns - std::min(likely_ns, op.end_before_ns));
-        at_most_.add(op.start_ns - std::min(likely_ns, op.start_before_ns),
-                     op.end_ns + std::min(likely_ns, op.end_after_ns));
-    }
     // A stream runs in the order of the launches. What ran before the first one whose call was recorded was
     // launched before the recording began; a call that is missing later was lost. Pages that move were never
     // in it.
@@ -98,17 +89,7 @@ class GpuSweep {
     std::vector<Segment> segments_;
     DeviceOrder order_;
     ActivitySweep activity_;
-    UnionBySegment certain_, possible_, at_least_, at_most_;  // the latter two: likely
-    // What has no device times, and how far it was added to possible_ and at_most_.
-    struct Untimed {
-        Intervals spans;
-        size_t next = 0;
-        // Those that begin until then: unions are quick where spans come in order.
-        void add_to(UnionBySegment& sum, int64_t until_ns) {
-            if (next != spans.size() && spans[next].start_ns <= until_ns) add_some_to(sum, until_ns);
-        }
-        void add_some_to(UnionBySegment& sum, int64_t until_ns);
-    } untimed_, untimed_late_;
+    BusyUnions busy_;
     std::optional<Gaps> gaps_;
     std::vector<Gap> asked_;
     Attributed answer_;                                          // of the last one
