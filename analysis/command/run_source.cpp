@@ -18,7 +18,7 @@ constexpr const char* kRunFile = "gpushim.run.db";
 
 bool holds_a_run(const fs::path& file) {
     try {
-        return fs::is_regular_file(file) && is_run(Database(file));
+        return application_of(file) == kRunApplication && is_run(Database(file));
     } catch (const Failure&) {
         return false;  // whoever reads it as a trace says what is wrong with it
     }

@@ -6,7 +6,7 @@ namespace gpushim::analysis {
 
 RowsOf::RowsOf(std::filesystem::path place, std::string_view image) : made_(std::move(place), image) {
     made_.run("PRAGMA cache_size = -8192");
-    layouts_.emplace(made_.raw(), made_.where());
+    layouts_.emplace(made_.where());
     trees_.emplace(made_.file(), image);
 }
 
@@ -20,7 +20,7 @@ const RowsOf::Table& RowsOf::table_of(const char* name) {
     const auto [found, is_new] = tables_.try_emplace(name);
     Table& table = found->second;
     if (!is_new) return table;
-    table.layout = &layouts_->of(name);
+    table.layout = &layouts_->of(made_.raw(), name);
     const bool is_tree = table.layout->root_page > 0 && !table.layout->is_indexed;
     table.tree = is_tree ? trees_->table(table.layout->root_page) : kNoTree;
     return table;

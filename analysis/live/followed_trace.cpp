@@ -105,7 +105,7 @@ bool FollowedTrace::read(const Moment& now) {
     written_ = is_settled ? written : Written();
     try {
         if (const auto why = why_not_followed(path_, now)) throw Failure(*why);
-        const Database base(path_);
+        Database base(path_);
         require_plain_tables(base);
         bound_work(base);
         if (!is_known_) read_identity(base);

@@ -287,7 +287,7 @@ NewestWindows read_newest_windows(const std::vector<fs::path>& traces, const std
         all.push_back(make_facts(slice.trace, static_cast<int64_t>(all.size()), next_gpu_id, {}));
         find_steps(all.back());
         all.back().only_within.reset();  // also what a GPU does between steps, and behind them
-        collectives.read(all.back());
+        collectives.add(all.back(), read_comm_seats(all.back()));
     }
     collectives.match();
     windows.collectives = rates_of(collectives.all());

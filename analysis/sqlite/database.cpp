@@ -12,6 +12,8 @@
 
 #include "../failure.h"
 #include "../process/temporary.h"
+#include "check.h"
+#include "connection.h"
 #include "plain_layout.h"
 
 namespace gpushim::analysis {
@@ -21,12 +23,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
-constexpr int kLongestValue = 256 << 20;  // bytes; longer ones are not ours
-constexpr int kPatienceMs = 2000;         // for a program that is just writing
-
-[[noreturn]] void fail(const std::string& where, const std::string& what, ExitCode code = kUsage) {
-    throw Failure(where.empty() ? what : where + ": " + what, code);
-}
 
 // A disk that takes no more, its own or that of SQLite's temporary files: not a mistake in the question.
 bool is_of_writing(int code) {
@@ -101,42 +97,51 @@ std::shared_ptr<const TemporaryFolder> private_copy(const fs::path& path) {
 
 }  // namespace
 
+void fail(const std::string& where, const std::string& what, ExitCode code) {
+    throw Failure(where.empty() ? what : where + ": " + what, code);
+}
+
+void check(sqlite3* base, const std::string& where, int code) {
+    if (code != SQLITE_OK) fail(where, base != nullptr ? sqlite3_errmsg(base) : sqlite3_errstr(code));
+}
+
+void run_on(sqlite3* base, const std::string& where, const std::string& sql) {
+    check(base, where, sqlite3_exec(base, sql.c_str(), nullptr, nullptr, nullptr));
+}
+
 void Query::Finalize::operator()(sqlite3_stmt* statement) const {
     sqlite3_finalize(statement);  // repeats the error that step() has told
 }
 
-void Database::Close::operator()(sqlite3* base) const {
-    sqlite3_close_v2(base);  // fails for nothing but misuse
-}
-
 struct Database::Layouts {
-    Layouts(sqlite3* base, const std::string& where) : layouts(base, where) {}
+    explicit Layouts(const std::string& where) : layouts(where) {}
     std::mutex lock;
     PlainLayouts layouts;
+    bool keeps_statement = true;  // for the next table; a connection that has one cannot rest
 };
 
-void Database::check(int code) const {
-    if (code != SQLITE_OK) fail(where_, base_ ? sqlite3_errmsg(base_.get()) : sqlite3_errstr(code));
+Database::Database(Database&&) noexcept = default;
+Database& Database::operator=(Database&&) noexcept = default;
+Database::~Database() = default;
+
+sqlite3* Database::raw() const {
+    return connection_->with([](sqlite3* base) { return base; });
+}
+
+Query Database::prepare(std::string_view sql, size_t* used) const {
+    return connection_->with([&](sqlite3* base) { return Query(base, where_, sql, used); });
 }
 
 void Database::open(const std::string& name, int flags) {
-    sqlite3* base = nullptr;
-    const int code =
-        sqlite3_open_v2(name.c_str(), &base, flags | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX, nullptr);
-    base_.reset(base);
-    check(code);
-    check(sqlite3_busy_timeout(base, kPatienceMs));
-    trust_nothing();
+    connection_ = std::make_unique<Connection>(where_, name, flags);
 }
 
-void Database::trust_nothing() const {
-    for (const int off : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
-                          SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, SQLITE_DBCONFIG_DQS_DML})
-        check(sqlite3_db_config(base_.get(), off, 0, nullptr));
-    check(sqlite3_db_config(base_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr));
-    sqlite3_limit(base_.get(), SQLITE_LIMIT_LENGTH, kLongestValue);
-    run("PRAGMA cell_size_check = ON");
-    run("PRAGMA mmap_size = 0");
+void Database::set_up(std::function<void(sqlite3*)> how) { connection_->set_up(std::move(how)); }
+
+void Database::may_rest() {
+    if (!is_one_file_) return;
+    layouts_->keeps_statement = false;
+    connection_->may_rest();
 }
 
 Database::Database(const fs::path& path) : where_(path.string()) {
@@ -156,10 +161,10 @@ Database::Database(const fs::path& path) : where_(path.string()) {
         is_one_file_ = !by_wal;
     }
     prepare("SELECT count(*) FROM sqlite_schema").step();
-    run("PRAGMA query_only = ON");
+    set_up([where = where_](sqlite3* base) { run_on(base, where, "PRAGMA query_only = ON"); });
     if (!is_one_file_) return;
     known_ = look();
-    layouts_ = std::make_shared<Layouts>(base_.get(), where_);
+    layouts_ = std::make_shared<Layouts>(where_);
 }
 
 Database Database::in_memory() {
@@ -169,7 +174,7 @@ Database Database::in_memory() {
 }
 
 void Database::run(const std::string& sql) const {
-    check(sqlite3_exec(base_.get(), sql.c_str(), nullptr, nullptr, nullptr));
+    connection_->with([&](sqlite3* base) { run_on(base, where_, sql); });
 }
 
 Database::Known Database::look() const {
@@ -204,9 +209,12 @@ std::set<std::string, std::less<>> Database::columns_of(std::string_view table_o
 
 const PlainLayout* Database::plain_layout(const std::string& table) const {
     if (!layouts_) return nullptr;
-    const std::lock_guard guard(layouts_->lock);
-    const PlainLayout& layout = layouts_->layouts.of(table);
-    return layout.root_page > 0 ? &layout : nullptr;
+    return connection_->with([&](sqlite3* base) {
+        const std::lock_guard guard(layouts_->lock);
+        const PlainLayout& layout = layouts_->layouts.of(base, table);
+        if (!layouts_->keeps_statement) layouts_->layouts.let_go();
+        return layout.root_page > 0 ? &layout : nullptr;
+    });
 }
 
 Query::Query(sqlite3* base, const std::string& where, std::string_view sql, size_t* used)

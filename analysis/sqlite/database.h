@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -18,6 +19,7 @@ struct sqlite3_stmt;
 
 namespace gpushim::analysis {
 
+class Connection;
 class TemporaryFolder;
 struct PlainLayout;
 
@@ -62,11 +64,12 @@ class Query {
 class Database {
   public:
     explicit Database(const std::filesystem::path& path);  // read-only
+    Database(Database&&) noexcept;
+    Database& operator=(Database&&) noexcept;
+    ~Database();
     static Database in_memory();
 
-    Query prepare(std::string_view sql, size_t* used = nullptr) const {
-        return Query(base_.get(), where_, sql, used);
-    }
+    Query prepare(std::string_view sql, size_t* used = nullptr) const;
     void run(const std::string& sql) const;
     int schema_version() const;  // 0: not one of ours
     // Of the first schema: host times only, no totals, no contents of graphs, and all rows.
@@ -77,7 +80,11 @@ class Database {
     // -wal), so that its pages are not as they are there.
     const PlainLayout* plain_layout(const std::string& table) const;
     const std::string& where() const { return where_; }
-    sqlite3* raw() const { return base_.get(); }
+    sqlite3* raw() const;  // of one that may rest: as long as somebody has a statement of it
+    // What is done to the connection now and whenever it is opened again.
+    void set_up(std::function<void(sqlite3*)> how);
+    // As one of many (connection.h). Not of what is no file alone (it has a -wal, or is in memory).
+    void may_rest();
 
   private:
     struct Known {
@@ -89,12 +96,7 @@ class Database {
 
     Database() = default;
     void open(const std::string& name, int flags);
-    void trust_nothing() const;
-    void check(int code) const;
 
-    struct Close {
-        void operator()(sqlite3* base) const;
-    };
     std::string where_;
     bool is_one_file_ = false;
     std::optional<Known> known_;        // of one file: it is asked often, and nobody changes it
@@ -102,7 +104,7 @@ class Database {
     // A copy, where the file cannot be read in place; removed with this object. Behind the connection that
     // uses it.
     std::shared_ptr<const TemporaryFolder> copy_;
-    std::unique_ptr<sqlite3, Close> base_;
+    std::unique_ptr<Connection> connection_;
 };
 
 }  // namespace gpushim::analysis

@@ -18,16 +18,18 @@ constexpr const char* kColumns =
 
 }  // namespace
 
-PlainLayouts::PlainLayouts(sqlite3* base, std::string where) : base_(base), where_(std::move(where)) {}
+PlainLayouts::PlainLayouts(std::string where) : where_(std::move(where)) {}
 PlainLayouts::~PlainLayouts() = default;
 
-const PlainLayout& PlainLayouts::of(const std::string& table) {
+const PlainLayout& PlainLayouts::of(sqlite3* base, const std::string& table) {
     const auto found = of_.find(table);
-    return found != of_.end() ? found->second : of_.emplace(table, look(table)).first->second;
+    return found != of_.end() ? found->second : of_.emplace(table, look(base, table)).first->second;
 }
 
-PlainLayout PlainLayouts::look(const std::string& table) {
-    if (!columns_) columns_ = std::make_unique<Query>(base_, where_, kColumns);
+void PlainLayouts::let_go() { columns_.reset(); }
+
+PlainLayout PlainLayouts::look(sqlite3* base, const std::string& table) {
+    if (!columns_) columns_ = std::make_unique<Query>(base, where_, kColumns);
     Query& column = *columns_;
     column.bind(1, table);
     PlainLayout layout;

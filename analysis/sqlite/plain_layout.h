@@ -24,15 +24,16 @@ struct PlainLayout {
 
 class PlainLayouts {
   public:
-    explicit PlainLayouts(sqlite3* base, std::string where);
+    explicit PlainLayouts(std::string where);
     ~PlainLayouts();
 
-    const PlainLayout& of(const std::string& table);  // as long as this object lives
+    // As long as this object lives; `base` is the same until it is let go.
+    const PlainLayout& of(sqlite3* base, const std::string& table);
+    void let_go();  // of the connection, which is about to be closed; what is known stays
 
   private:
-    PlainLayout look(const std::string& table);
+    PlainLayout look(sqlite3* base, const std::string& table);
 
-    sqlite3* base_;
     std::string where_;
     std::unique_ptr<Query> columns_;
     std::map<std::string, PlainLayout> of_;

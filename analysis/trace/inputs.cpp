@@ -52,6 +52,7 @@ void keep_newest_run(Inputs& inputs, const fs::path& folder) {
 void add(Inputs& inputs, const fs::path& path, const Recovery& recovery) {
     try {
         inputs.traces.push_back(open_trace(path, recovery.file_of(path)));
+        inputs.traces.back().base.may_rest();
     } catch (const Failure& failure) {
         inputs.refused.push_back(failure.what());
     }
@@ -74,20 +75,24 @@ void drop_repeated(Inputs& inputs) {
 
 }  // namespace
 
-namespace {
-
-bool is_no_trace(const fs::path& file) {
-    constexpr std::streamoff kPlace = 68;  // of application_id in a SQLite file; big-endian
+std::optional<int64_t> application_of(const fs::path& file) {
+    constexpr std::streamoff kPlace = 68;  // in a SQLite file; big-endian
     std::error_code ignored;               // whoever opens it says what is wrong with it
-    if (file.filename() == "gpushim.run.db") return true;
-    if (!fs::is_regular_file(file, ignored)) return false;
+    if (!fs::is_regular_file(file, ignored)) return {};
     std::ifstream bytes(file, std::ios::binary);
     unsigned char id[4] = {};
     bytes.seekg(kPlace);
     bytes.read(reinterpret_cast<char*>(id), sizeof id);
-    const int64_t application = id[0] << 24 | id[1] << 16 | id[2] << 8 | id[3];
-    return bytes && (application == kRunApplication || application == kSummaryApplication ||
-                     application == kHistoryApplication);
+    return bytes ? std::optional<int64_t>(id[0] << 24 | id[1] << 16 | id[2] << 8 | id[3]) : std::nullopt;
+}
+
+namespace {
+
+bool is_no_trace(const fs::path& file) {
+    if (file.filename() == "gpushim.run.db") return true;
+    const auto application = application_of(file);
+    return application == kRunApplication || application == kSummaryApplication ||
+           application == kHistoryApplication;
 }
 
 }  // namespace
@@ -108,7 +113,8 @@ Trace open_trace(const fs::path& path, const fs::path& file) {
         "SELECT pid, rank, world_size, run_key, executable,"
         " (SELECT value FROM meta WHERE key = 'host'), (SELECT value FROM meta WHERE key = "
         "'started_real_ns'),"
-        " (SELECT value FROM meta WHERE key = 'uuid') FROM process");
+        " (SELECT value FROM meta WHERE key = 'uuid'), (SELECT value FROM meta WHERE key = 'boot_id')"
+        " FROM process");
     if (!query.step()) throw Failure(path.string() + ": it is still empty");
     trace.pid = query.number(0);
     trace.rank = query.maybe(1);
@@ -118,6 +124,7 @@ Trace open_trace(const fs::path& path, const fs::path& file) {
     trace.host = query.text(5);
     trace.started_real_ns = query.number(6);
     trace.uuid = query.text(7);
+    trace.boot_id = query.text(8);
     trace.until_ns = until_of(file, trace.base);
     return trace;
 }
@@ -139,18 +146,6 @@ std::vector<fs::path> databases_in(const fs::path& folder) {
     std::sort(all.begin(), all.end());
     return all;
 }
-
-namespace {
-
-// All stay open, each with pages that SQLite keeps: of a thousand traces they are more than all else.
-void share_page_cache(const std::vector<Trace>& traces) {
-    constexpr size_t kAllKb = 128 * 1024, kUsualKb = 2000;  // SQLite's own
-    if (traces.size() * kUsualKb <= kAllKb) return;
-    const std::string pages = "PRAGMA cache_size = -" + std::to_string(kAllKb / traces.size());
-    for (const Trace& trace : traces) trace.base.run(pages);
-}
-
-}  // namespace
 
 Inputs open_traces(std::span<const std::string> words, const Recovery& recovery) {
     Inputs inputs;
@@ -179,7 +174,6 @@ Inputs open_traces(std::span<const std::string> words, const Recovery& recovery)
     };
     std::sort(inputs.traces.begin(), inputs.traces.end(),
               [&](const Trace& a, const Trace& b) { return order(a) < order(b); });
-    share_page_cache(inputs.traces);
     return inputs;
 }
 

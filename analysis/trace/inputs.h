@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct Trace {
     std::string executable;
     int64_t started_real_ns;  // 0: not recorded
     std::string uuid;
+    std::optional<std::string> boot_id = {};  // none: it was not read yet; empty: it is not recorded
     // Rows from here on may not be all there yet: the process still writes.
     int64_t until_ns = std::numeric_limits<int64_t>::max();
     // Nobody asks for what was before: calls, marks and windows from here on are read, and no others.
@@ -40,6 +42,9 @@ Trace open_trace(const std::filesystem::path& path, const std::filesystem::path&
 
 // Processes without a key of their own are each a run.
 std::string run_of(const Trace& trace);
+
+// As the file's header says; none: it is no regular file, or too short. Nothing is opened by SQLite.
+std::optional<int64_t> application_of(const std::filesystem::path& file);
 
 // The .db files of a folder, by name; databases of runs, which were made of traces, are none.
 std::vector<std::filesystem::path> databases_in(const std::filesystem::path& folder);

@@ -28,14 +28,18 @@ int64_t bytes_of(const std::string& file) {
 
 }  // namespace
 
-void bound_work(const Database& base) {
+void bound_work(Database& base) {
     const int64_t bytes = bytes_of(base.where()) + bytes_of(base.where() + "-wal");
-    // The connection counts there for as long as it is open; what goes with it is what it can compare with.
-    auto* const left = new int64_t((kLeastWork + kWorkPerByte * bytes) / kWorkAtOnce);
-    sqlite3_progress_handler(base.raw(), kWorkAtOnce, has_worked, left);
-    sqlite3_create_collation_v2(base.raw(), "gpushim_work_left", SQLITE_UTF8, left, all_are_equal,
-                                [](void* count) { delete static_cast<int64_t*>(count); });
-    sqlite3_limit(base.raw(), SQLITE_LIMIT_LENGTH, kLongestName);
+    const int64_t most = (kLeastWork + kWorkPerByte * bytes) / kWorkAtOnce;
+    base.set_up([most](sqlite3* opened) {
+        // The connection counts there for as long as it is open; what goes with it is what it can compare
+        // with.
+        auto* const left = new int64_t(most);
+        sqlite3_progress_handler(opened, kWorkAtOnce, has_worked, left);
+        sqlite3_create_collation_v2(opened, "gpushim_work_left", SQLITE_UTF8, left, all_are_equal,
+                                    [](void* count) { delete static_cast<int64_t*>(count); });
+        sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kLongestName);
+    });
 }
 
 std::string file_of(sqlite3* base) {

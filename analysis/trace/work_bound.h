@@ -8,8 +8,8 @@
 
 namespace gpushim::analysis {
 
-// From here on they may take only so many steps as the file's size explains, all together.
-void bound_work(const Database& base);
+// From here on they may take only so many steps as the file's size explains, all together until it rests.
+void bound_work(Database& base);
 
 // The file that a connection reads, for messages.
 std::string file_of(sqlite3* base);

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "../../parallel/in_parallel.h"
 #include "collective_run.h"
 #include "inferred_group.h"
 
@@ -28,7 +27,6 @@ struct Collectives::Impl {
     SeatsByName seats;                                           // until they are matched
     std::unordered_map<int64_t, std::vector<LaunchWait>> waits;  // by rank_id, by enter
 
-    void add(const TraceFacts& facts, std::vector<CommSeat> read);
     void make_room_for_waits();
     void take_waits(const RunCommunicator& comm);
 };
@@ -36,20 +34,13 @@ struct Collectives::Impl {
 Collectives::Collectives() : impl_(std::make_unique<Impl>()) {}
 Collectives::~Collectives() = default;
 
-void Collectives::read(const TraceFacts& facts) { impl_->add(facts, read_comm_seats(facts)); }
-
-void Collectives::read_all(std::span<const TraceFacts> all, size_t processors) {
-    std::vector<std::vector<CommSeat>> seats(all.size());
-    in_parallel(all.size(), processors, [&](size_t i) { seats[i] = read_comm_seats(all[i]); });
-    for (size_t i = 0; i < all.size(); ++i) impl_->add(all[i], std::move(seats[i]));
-}
-
-void Collectives::Impl::add(const TraceFacts& facts, std::vector<CommSeat> read) {
+void Collectives::add(const TraceFacts& facts, std::vector<CommSeat> read) {
+    CollectiveRun& all = impl_->all;
     all.traces.push_back(&facts);
     all.clocks.add(facts);
     for (CommSeat& seat : read) {
         const int64_t of_trace = seat.has_place ? kNotRecorded : facts.rank_id;
-        seats[{seat.uid, of_trace}].push_back(std::move(seat));
+        impl_->seats[{seat.uid, of_trace}].push_back(std::move(seat));
     }
 }
 

@@ -1,6 +1,6 @@
-// The collectives of all ranks of a run: read from each trace, matched, and then asked by the parts how long
-// a kernel of one waited for other ranks. In this order: read (one trace after the other)
-// or read_all, match, waits_of (any thread), write. One thread, but for that.
+// The collectives of all ranks of a run: matched, and then asked by the parts how long a kernel of one waited
+// for other ranks. In this order: add (what comm_calls.h read, one trace after the other), match, waits_of
+// (any thread), write. One thread, but for that.
 #pragma once
 
 #include <map>
@@ -9,6 +9,7 @@
 
 #include "../pass/facts.h"
 #include "../pass/trace_pass.h"
+#include "comm_calls.h"
 
 namespace gpushim::analysis {
 
@@ -20,8 +21,7 @@ class Collectives {
     Collectives();
     ~Collectives();
 
-    void read(const TraceFacts& facts);                                 // they must outlive this object
-    void read_all(std::span<const TraceFacts> all, size_t processors);  // the same, several at once
+    void add(const TraceFacts& facts, std::vector<CommSeat> read);  // by rank; they must outlive this object
     void match();
     // Of the rank's kernels of collectives those of which it is known; until write.
     LaunchWaits waits_of(int64_t rank_id) const;

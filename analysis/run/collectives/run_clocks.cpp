@@ -8,6 +8,7 @@ namespace gpushim::analysis {
 namespace {
 
 std::string boot_of(const Trace& trace) {
+    if (trace.boot_id) return *trace.boot_id;
     Query query = trace.base.prepare("SELECT value FROM meta WHERE key = 'boot_id'");
     return query.step() ? query.text(0) : "";
 }

@@ -20,7 +20,13 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kMostUnions = 16;  // steps of which the traces are read again
+// Steps of which the traces are read again: so many, of very many processes fewer, for each has to be opened.
+constexpr int64_t kMostUnions = 16, kFewestUnions = 4, kMostReads = 1024;
+
+int64_t most_unions(const CollectiveRun& all) {
+    const auto traces = static_cast<int64_t>(all.traces.size());
+    return std::clamp(kMostReads / std::max<int64_t>(1, traces), kFewestUnions, kMostUnions);
+}
 
 // A GPU's steps, one after the other.
 class GpuSteps {
@@ -239,9 +245,10 @@ struct Load {
 
 // Of several processes without steps: what ran at the same time in some of the first one's slices. Load is
 // that of the whole run, and stands in the first row.
-void write_slices(const Gpus& gpus, const RunClocks& clocks, RunDb& run) {
+void write_slices(const Gpus& gpus, const CollectiveRun& all, RunDb& run) {
+    const RunClocks& clocks = all.clocks;
     GpuSteps& first = *gpus.front();
-    const auto every = static_cast<int64_t>(first.facts().steps.size()) / kMostUnions + 1;
+    const auto every = static_cast<int64_t>(first.facts().steps.size()) / most_unions(all) + 1;
     std::vector<std::pair<int64_t, std::optional<double>>> rows;
     Load of_first;
     for (; first.has_row() && first.is_there(); first.next()) {
@@ -269,10 +276,10 @@ void write_across(const CollectiveRun& all, RunDb& run) {
     const Gpus gpus = gpus_of(all, run);
     if (gpus.size() < 2) return;
     const bool one_process = is_one_process(gpus);
-    if (!one_process && gpus.front()->facts().are_slices) return write_slices(gpus, all.clocks, run);
+    if (!one_process && gpus.front()->facts().are_slices) return write_slices(gpus, all, run);
     if (!keep_step(gpus)) return;
-    const auto every = static_cast<int64_t>(gpus.front()->facts().steps.size()) / kMostUnions + 1;
-    int64_t left = kMostUnions, from_step = INT64_MIN;
+    int64_t left = most_unions(all), from_step = INT64_MIN;
+    const auto every = static_cast<int64_t>(gpus.front()->facts().steps.size()) / left + 1;
     ManyRows across(run, "across");
     for (; go_to_common_step(gpus); gpus.front()->next()) {
         std::optional<double> index;

@@ -155,7 +155,7 @@ class Ranks {
 
     RunDb& run() { return run_; }
     Collectives& match() {
-        for (Rank& rank : ranks_) collectives_.read(rank.facts);
+        for (Rank& rank : ranks_) collectives_.add(rank.facts, read_comm_seats(rank.facts));
         collectives_.match();
         return collectives_;
     }
