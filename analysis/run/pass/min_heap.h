@@ -2,7 +2,9 @@
 // take two to three times as long for the few entries that ours have. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace gpushim::analysis {
@@ -12,6 +14,10 @@ class MinHeap {
   public:
     bool empty() const { return count_ == 0; }
     const Entry& first() const { return entries_[0]; }
+    // When the first and the second of them are; the end of time: there is none.
+    int64_t first_at() const { return at(0); }
+    int64_t second_at() const { return std::min(at(1), at(2)); }
+    void set_first_at(int64_t at_ns) { entries_[0].at_ns = at_ns; }  // which stays the first
     void clear() { count_ = 0; }
     void push(const Entry& entry) {
         if (count_ == entries_.size()) entries_.resize(2 * count_ + 8);
@@ -34,6 +40,8 @@ class MinHeap {
     }
 
   private:
+    int64_t at(size_t i) const { return i < count_ ? entries_[i].at_ns : INT64_MAX; }
+
     std::vector<Entry> entries_;
     size_t count_ = 0;
 };

@@ -23,19 +23,27 @@ class StartOrder {
     explicit StartOrder(size_t streams = 0) : queues_(streams) {}
 
     // One that starts then: the caller fills in the rest before anything else is asked or added.
-    Op& add(size_t stream, int64_t start_ns) {
+    [[gnu::always_inline]] Op& add(size_t stream, int64_t start_ns) {
         Queue& queue = queues_[stream];
-        if (queue.count == 0) {
-            heads_.push({start_ns, static_cast<uint32_t>(stream)});
-            next_ns_ = std::min(next_ns_, start_ns);
-        } else if (start_ns < queue.last_start_ns) {
+        if (queue.count == 0)
+            add_head(stream, start_ns);
+        else if (start_ns < queue.last_start_ns)
             return add_late(start_ns);
-        }
         queue.last_start_ns = start_ns;
         return queue.push();
     }
     // The next one that starts before then, to be looked at before anything is added; nullptr: there is none.
-    const Op* next(int64_t until_ns) { return next_ns_ < until_ns ? take_next() : nullptr; }
+    const Op* next(int64_t until_ns) {
+        if (next_ns_ >= until_ns) return nullptr;
+        Queue* const queue = next_queue_;
+        if (queue == nullptr || queue->count == 1) return take_last();
+        const Op* op = &queue->front();
+        queue->pop();
+        // Most are followed by another one of their stream.
+        next_ns_ = queue->front().start_ns;
+        if (next_ns_ > others_ns_) change_queue();
+        return op;
+    }
 
   private:
     struct Queue {  // a ring whose room is a power of two
@@ -69,6 +77,15 @@ class StartOrder {
         int64_t at_ns;
         uint32_t index;  // in late_ops_
     };
+    // The heap is not told of the starts of a queue that stays the next one.
+    void tell_heap() {
+        if (next_queue_ != nullptr) heads_.set_first_at(next_ns_);
+    }
+    void add_head(size_t stream, int64_t start_ns) {
+        tell_heap();
+        heads_.push({start_ns, static_cast<uint32_t>(stream)});
+        note_next();
+    }
     Op& add_late(int64_t start_ns) {
         if (late_free_.empty()) {
             late_free_.push_back(static_cast<uint32_t>(late_ops_.size()));
@@ -76,27 +93,23 @@ class StartOrder {
         }
         const uint32_t index = late_free_.back();
         late_free_.pop_back();
+        tell_heap();
         late_.push({start_ns, index});
-        next_ns_ = std::min(next_ns_, start_ns);
+        note_next();
         return late_ops_[index];
     }
-    const Op* take_next() {
-        if (!late_.empty() && (heads_.empty() || late_.first().at_ns < heads_.first().at_ns))
-            return take_late();
-        const uint32_t stream = heads_.first().stream;
-        Queue& queue = queues_[stream];
-        const Op* op = &queue.front();
-        queue.pop();
-        if (queue.count != 0)
-            heads_.replace_first({queue.front().start_ns, stream});
-        else
-            heads_.pop();
+    void change_queue() {
+        heads_.replace_first({next_ns_, heads_.first().stream});
+        note_next();
+    }
+    // Of its queue, or of those that came late.
+    const Op* take_last() {
+        if (next_queue_ == nullptr) return take_late();
+        const Op* op = &next_queue_->front();
+        next_queue_->pop();
+        heads_.pop();
         note_next();
         return op;
-    }
-    void note_next() {
-        next_ns_ = heads_.empty() ? INT64_MAX : heads_.first().at_ns;
-        if (!late_.empty()) next_ns_ = std::min(next_ns_, late_.first().at_ns);
     }
     const Op* take_late() {
         const uint32_t index = late_.first().index;
@@ -105,10 +118,19 @@ class StartOrder {
         note_next();
         return &late_ops_[index];
     }
+    void note_next() {
+        const int64_t head_ns = heads_.first_at(), late_ns = late_.first_at();
+        const bool is_late = late_ns < head_ns;
+        next_queue_ = is_late || heads_.empty() ? nullptr : &queues_[heads_.first().stream];
+        next_ns_ = std::min(late_ns, head_ns);
+        others_ns_ = std::min(late_ns, heads_.second_at());
+    }
 
-    std::vector<Queue> queues_;    // by stream
-    MinHeap<Head> heads_;          // the start of the first one of each queue that is not empty
-    int64_t next_ns_ = INT64_MAX;  // when the next one starts
+    std::vector<Queue> queues_;      // by stream
+    MinHeap<Head> heads_;            // the start of the first one of each queue that is not empty
+    Queue* next_queue_ = nullptr;    // that the next one is the first of; nullptr: of none, it came late
+    int64_t next_ns_ = INT64_MAX;    // when the next one starts
+    int64_t others_ns_ = INT64_MAX;  // what starts until then in that queue is before all others
     // Those that started before one launched before them in their stream.
     MinHeap<Late> late_;
     std::vector<Op> late_ops_;

@@ -1,9 +1,12 @@
 // Operations by start, from launches by enter.
 #include "analysis/run/pass/device_order.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace device_order_test {
 
@@ -60,6 +63,42 @@ TEST_CASE("any order of any streams comes out by start", "[device_order][random]
     }
     while (const DeviceOp* next = order.next(INT64_MAX)) take(*next);
     CHECK(taken == given);
+}
+
+// A stream's operations are taken one after the other until one of another stream is first.
+TEST_CASE("long rows of one stream, ties and late ones come as sorted by start", "[device_order][random]") {
+    std::mt19937_64 random(11);
+    const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+    for (int round = 0; round < 200; ++round) {
+        const int64_t streams = 1 + below(4);
+        DeviceOrder order(static_cast<size_t>(streams));
+        std::vector<std::pair<int64_t, int64_t>> waiting, expected, taken;  // start, which
+        const auto take_until = [&](int64_t t_ns) {
+            while (const DeviceOp* next = order.next(t_ns)) taken.push_back({next->start_ns, next->enter_ns});
+            std::sort(waiting.begin(), waiting.end());
+            while (!waiting.empty() && waiting.front().first < t_ns) {
+                expected.push_back(waiting.front());
+                waiting.erase(waiting.begin());
+            }
+        };
+        int64_t t_ns = 0;
+        for (int64_t which = 0; which < 300; ++which) {
+            t_ns += below(4);
+            const int64_t stream = below(8) == 0 ? below(streams) : 0, start_ns = t_ns + below(9);
+            DeviceOp& op = order.add(static_cast<size_t>(stream), start_ns);
+            op.start_ns = start_ns;
+            op.enter_ns = which;
+            waiting.push_back({start_ns, which});
+            if (below(3) == 0) take_until(t_ns);
+        }
+        take_until(INT64_MAX);
+        REQUIRE(taken.size() == 300);
+        CHECK(std::is_sorted(taken.begin(), taken.end(),
+                             [](const auto& a, const auto& b) { return a.first < b.first; }));
+        std::sort(taken.begin(), taken.end());  // what starts at once may come in any order
+        std::sort(expected.begin(), expected.end());
+        CHECK(taken == expected);
+    }
 }
 
 TEST_CASE("how far off times likely are is kept in steps, and never more than the bounds say",
