@@ -51,6 +51,7 @@ class CommPathsPart : public PartByCall<CommPathsPart> {
         has_comm_ = has_comm_ && names_waits(*facts.trace) && has_calls_of_nccl(*facts.trace);
     }
 
+    bool has_work() const override { return has_comm_; }
     void see(const Call& call) override {
         if (!has_comm_) return;
         turns_.see(call);

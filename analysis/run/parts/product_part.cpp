@@ -68,6 +68,7 @@ class ProductPart : public PartByCall<ProductPart> {
         has_next_ = next_->step();
     }
 
+    bool has_work() const override { return next_.has_value(); }
     void see(const Call& call) override {
         if (!next_ || call.kind != CallKind::operation) return;
         if (call.type == OperationClass::graph) return add_graph(call);

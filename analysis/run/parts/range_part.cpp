@@ -31,6 +31,7 @@ class RangePart : public PartByCall<RangePart> {
         next_marker();
     }
 
+    bool has_work() const override { return has_ranges_; }
     void see(const Call& call) override {
         if (!has_ranges_ || call.kind != CallKind::operation) return;
         take_markers_until(call.enter_ns);

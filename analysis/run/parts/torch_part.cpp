@@ -65,6 +65,7 @@ class TorchPart : public PartByCall<TorchPart> {
         if (base.has("launch_operator")) communication_.emplace(base.prepare(kCommunication));
     }
 
+    bool has_work() const override { return !spans_.empty(); }
     void see(const Call& call) override {
         if (spans_.empty()) return;
         count_until(call.enter_ns - kClocksApartNs);

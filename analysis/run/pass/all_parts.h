@@ -33,14 +33,14 @@ struct OpenTime {
 class Parts {
   public:
     Parts(const TraceFacts& facts, std::vector<std::unique_ptr<Part>> parts)
-        : facts_(facts), parts_(std::move(parts)), groups_(groups()) {}
+        : facts_(facts), parts_(std::move(parts)), working_(working()), groups_(groups()) {}
 
     void see(const Call& call) {
         seen_.push_back(call);
         if (seen_.size() == kAtOnce) see_waiting();
     }
     void see_all(std::span<const Call> calls) {
-        for (const auto& part : parts_) part->see_all(calls);
+        for (Part* part : working_) part->see_all(calls);
     }
 
     // Gives back the calls' vector.
@@ -91,11 +91,17 @@ class Parts {
 
     using Group = std::vector<Part*>;  // whose parts are given a piece by one thread
 
+    Group working() const {
+        Group all;
+        for (const auto& part : parts_)
+            if (part->has_work()) all.push_back(part.get());
+        return all;
+    }
+
     // Two, where there are processors for them.
     std::vector<Group> groups() const {
         Group all, apart;
-        for (const auto& part : parts_)
-            (facts_.reads_ahead && part->takes_long() ? apart : all).push_back(part.get());
+        for (Part* part : working_) (facts_.reads_ahead && part->takes_long() ? apart : all).push_back(part);
         return apart.empty() ? std::vector<Group>{all} : std::vector<Group>{all, apart};
     }
 
@@ -222,6 +228,7 @@ class Parts {
 
     const TraceFacts& facts_;
     const std::vector<std::unique_ptr<Part>> parts_;
+    const Group working_;
     const std::vector<Group> groups_;
     std::vector<Call> seen_;  // that parts have not been given yet
 };

@@ -49,6 +49,9 @@ struct TimedPiece {
 class Part {
   public:
     virtual ~Part() = default;
+    // False: no call of this trace says anything to it, so it is given none; begin, end and finish come all
+    // the same. Asked once.
+    virtual bool has_work() const { return true; }
     // Chains (busy/chains.h) have times together: of one who wants to know what an operation took, they have
     // none.
     virtual bool wants_chains() const { return false; }
@@ -72,7 +75,8 @@ class Part {
 };
 
 // A part that knows at compile time which of the two it has: most have one of them, and all together would be
-// asked fifty times for each call.
+// asked fifty times for each call. What the busiest do for each operation is inlined by force: it is in two
+// places, here and where a single call is given, for which compilers take it for too large.
 template <class Self>
 class PartByCall : public Part {
   public:

@@ -139,6 +139,36 @@ TEST_CASE("latencies are those of enough launches, not of all", "[facts]") {
     CHECK(latency_ns(2'000) == 9 * kUs);
 }
 
+// It begins and ends with the pieces, and writes its rows, all the same.
+TEST_CASE("a part that no call says anything to is given none", "[trace_pass]") {
+    struct Told {
+        int seen = 0, taken = 0, begun = 0, ended = 0, finished = 0;
+    };
+    struct Idle : PartByCall<Idle> {
+        Told& told;
+        const bool works;
+        Idle(Told& to, bool has) : told(to), works(has) {}
+        bool has_work() const override { return works; }
+        void see(const Call&) override { ++told.seen; }
+        void begin(const TimedPiece&) override { ++told.begun; }
+        void take(const Call&, bool) override { ++told.taken; }
+        void end() override { ++told.ended; }
+        void finish(RunDb&) override { ++told.finished; }
+    };
+    const Made made = marked_steps();
+    const TraceFacts facts = facts_of(made);
+    const TemporaryFolder folder;
+    RunDb run(folder.path() / "run.db");
+    Told idle, works;
+    std::vector<std::unique_ptr<Part>> parts;
+    parts.push_back(std::make_unique<Idle>(idle, false));
+    parts.push_back(std::make_unique<Idle>(works, true));
+    pass_over(facts, nobody_waits, run, std::move(parts));
+    CHECK((works.seen > 0 && works.taken > 0 && works.begun > 0));
+    CHECK((idle.seen == 0 && idle.taken == 0));
+    CHECK((idle.begun == works.begun && idle.ended == works.ended && idle.finished == 1));
+}
+
 // A wait of a call that is not there is nobody's.
 TEST_CASE("each launch is given how long its kernel waited", "[trace_pass]") {
     Made made(2);
