@@ -33,33 +33,48 @@ class Concurrency {
     explicit Concurrency(Told told, size_t streams = 1) : told_(std::move(told)), waiting_(streams) {}
 
     // Launched then; whatever comes later was launched later.
-    void add(int64_t enter_ns, const Ran& ran, size_t stream = 0) {
+    [[gnu::always_inline]] void add(int64_t enter_ns, const Ran& ran, size_t stream = 0) {
         waiting_.add(stream, ran.start_ns) = ran;
-        while (const Ran* next = waiting_.next(enter_ns + 1)) start(*next);
+        start_until(enter_ns + 1);
     }
     void finish() {  // nothing comes any more; a new time may begin
-        while (const Ran* next = waiting_.next(INT64_MAX)) start(*next);
+        start_until(INT64_MAX);
         end_until(INT64_MAX);
         now_ns_ = INT64_MIN;
     }
 
   private:
     void pass(int64_t t_ns) {
-        if (active_.size() == 1 && t_ns > now_ns_) active_.front().alone_ns += t_ns - now_ns_;
-        now_ns_ = std::max(now_ns_, t_ns);
+        if (t_ns <= now_ns_) return;
+        if (active_.size() == 1) active_.front().alone_ns += t_ns - now_ns_;
+        now_ns_ = t_ns;
     }
     void end_until(int64_t t_ns) {
-        while (!active_.empty()) {
-            Ran* first = active_.data();
-            for (Ran& other : active_)
-                if (other.end_ns < first->end_ns) first = &other;
-            if (first->end_ns > t_ns) break;
-            pass(first->end_ns);
-            active_comm_ -= first->is_comm;
-            told_.ended(*first);
-            *first = active_.back();
-            active_.pop_back();
+        while (first_end_ns_ <= t_ns && !active_.empty()) end_first();
+    }
+    void end_first() {
+        Ran& first = active_[first_];
+        pass(first.end_ns);
+        active_comm_ -= first.is_comm;
+        told_.ended(first);
+        first = active_.back();
+        active_.pop_back();
+        find_first();
+    }
+    void find_first() {
+        first_end_ns_ = INT64_MAX;
+        first_ = 0;
+        size_t i = 0;
+        for (const Ran& ran : active_) {
+            if (ran.end_ns < first_end_ns_) {
+                first_end_ns_ = ran.end_ns;
+                first_ = i;
+            }
+            ++i;
         }
+    }
+    void start_until(int64_t t_ns) {
+        while (const Ran* next = waiting_.next(t_ns)) start(*next);
     }
     void start(const Ran& ran) {
         end_until(ran.start_ns);
@@ -69,6 +84,10 @@ class Concurrency {
             for (Ran& other : active_) other.beside_comm = true;
             ++active_comm_;
         }
+        if (ran.end_ns < first_end_ns_) {
+            first_end_ns_ = ran.end_ns;
+            first_ = active_.size();
+        }
         active_.push_back(ran);
         // Of two collectives' kernels at one time both ran beside one.
         active_.back().beside_comm = active_comm_ > size_t{ran.is_comm};
@@ -77,6 +96,8 @@ class Concurrency {
     Told told_;
     StartOrder<Ran> waiting_;
     std::vector<Ran> active_;
+    int64_t first_end_ns_ = INT64_MAX;  // when the first of them ends …
+    size_t first_ = 0;                  // … and which that is
     int64_t now_ns_ = INT64_MIN;
     size_t active_comm_ = 0;
 };

@@ -22,8 +22,9 @@ KernelSums::KernelSums(const TraceFacts& facts, const Places& places)
       steps_taken_(facts),
       gpus_(facts.gpus.size() + 1) {
     names_.push_back({kNameNotKnown, {}});
+    for (const Kernel& kernel : names_) is_comm_.push_back(kernel.facts.comm_source != CommSource::none);
     for (size_t i = 0; i < names_.size(); ++i) by_name_.try_emplace(names_[i].name, i);
-    for (OfGpu& gpu : gpus_) gpu.sums.resize(names_.size());
+    for (KernelsOfGpu& gpu : gpus_) gpu.sums.resize(names_.size());
     for (size_t i = 0; i < facts.gpus.size(); ++i) {  // the last is the one that is not known
         gpus_[i].small_below_ns = 2 * facts.gpus[i].idle.latency_ns;
         gpus_[i].multiprocessors = facts.gpus[i].multiprocessors;
@@ -36,56 +37,20 @@ void KernelSums::see_graph(const Call& call, size_t gpu, bool is_in_step) {
     launches.in_steps += is_in_step;
 }
 
-void KernelSums::take_kernel(const Call& call, size_t gpu, bool before, Ran& ran) {
-    const size_t kernel = index_.of(call);
-    // Also those that are known by name only.
-    ran.is_comm = call.type == OperationClass::comm || names_[kernel].facts.comm_source != CommSource::none;
-    // A profile may begin with work that was called before the time in which all is known.
-    if (before && call.enter_ns <= counted_until_ns_) return;
-    OfGpu& of = gpus_[gpu];
-    Sums& sums = of.sums[kernel];
-    const int64_t ran_ns = ran.end_ns - ran.start_ns;
-    if (ran_ns <= 0) {
-        ++sums.invalid;
-        return;
-    }
-    if (!ran.is_comm) sums.add_grid(index_.blocks_of(call), of.multiprocessors, ran_ns);
-    if (steps_taken_.has(call)) {
-        ++sums.timed_in_steps;
-        sums.in_steps_ns += ran_ns;
-    }
-    ran.who = kernel;
-}
-
 void KernelSums::finish(RunDb& run) {
     if (has_totals(*facts_.trace)) read_totals();
     for (const auto& [graph, launches] : graphs_) add_graph(graph.first, graph.second, launches);
     for (size_t gpu = 0; gpu < gpus_.size(); ++gpu)
         for (size_t i = 0; i < names_.size(); ++i)
-            if (const Sums& sums = gpus_[gpu].sums[i]; !sums.empty()) write(run, gpu, names_[i], sums);
+            if (const KernelFigures& sums = gpus_[gpu].sums[i]; !sums.empty())
+                write(run, gpu, names_[i], sums);
     for (size_t gpu = 0; gpu < gpus_.size(); ++gpu) write_durations(run, gpu);
-}
-
-void KernelSums::ended(size_t gpu, const Ran& ran) {
-    OfGpu& of = gpus_[gpu];
-    Sums& sums = of.sums[ran.who];
-    const int64_t ran_ns = ran.end_ns - ran.start_ns;
-    sums.times.add(ran_ns);
-    sums.unsure_ns += ran.unsure_ns;
-    sums.small += !ran.is_comm && ran_ns < of.small_below_ns;
-    if (ran.beside_comm) {
-        ++sums.overlapped;
-        sums.overlapped_ns += ran_ns;
-        sums.beside.add(ran_ns);
-    } else {
-        sums.alone.add(ran_ns);
-    }
 }
 
 // Of the whole run, whether the rows are there or not.
 void KernelSums::read_totals() {
-    for (OfGpu& gpu : gpus_)
-        for (Sums& sums : gpu.sums) sums.launches = 0;
+    for (KernelsOfGpu& gpu : gpus_)
+        for (KernelFigures& sums : gpu.sums) sums.launches = 0;
     for (auto& [graph, its] : graphs_) its.count = 0;  // what was in steps, rows tell
     Query launches = facts_.trace->base.prepare(
         "SELECT s.kernel, s.symbol, s.device_id, sum(t.events) FROM v_series s"
@@ -114,7 +79,7 @@ size_t KernelSums::kernel_named(const std::string& name, const std::string& symb
     if (found != by_name_.end()) return found->second;
     by_name_[name] = names_.size();
     names_.push_back({name, classify(name)});
-    for (OfGpu& gpu : gpus_) gpu.sums.resize(names_.size());
+    for (KernelsOfGpu& gpu : gpus_) gpu.sums.resize(names_.size());
     return names_.size() - 1;
 }
 
@@ -138,11 +103,11 @@ int64_t KernelSums::gpu_id_of(size_t gpu) const {
 // Of all kernels of a GPU together; a stream is none of theirs.
 void KernelSums::write_durations(RunDb& run, size_t gpu) const {
     Histogram all;
-    for (const Sums& sums : gpus_[gpu].sums) all.add(sums.all());
+    for (const KernelFigures& sums : gpus_[gpu].sums) all.add(sums.all());
     all.write(run, "kernel", gpu_id_of(gpu), kNotTold);
 }
 
-void KernelSums::write(RunDb& run, size_t gpu, const Kernel& kernel, const Sums& s) const {
+void KernelSums::write(RunDb& run, size_t gpu, const Kernel& kernel, const KernelFigures& s) const {
     const KernelClass& facts = kernel.facts;
     const bool ran = s.times.count > 0;
     const auto if_ran = [&](auto value) { return ran ? Value(value) : Value(nullptr); };

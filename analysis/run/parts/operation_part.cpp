@@ -21,7 +21,7 @@ class OperationPart : public PartByCall<OperationPart> {
     explicit OperationPart(const TraceFacts& facts)
         : no_gpu_(facts.gpus.size()), places_(facts), kernels_(facts, places_), copies_(facts, places_) {
         for (size_t gpu = 0; gpu <= no_gpu_; ++gpu)
-            beside_.emplace_back(Told{gpu, &kernels_, &copies_}, places_.size());
+            beside_.emplace_back(Told{&kernels_.of_gpu(gpu), &copies_}, places_.size());
     }
 
     void see(const Call& call) override {
@@ -31,7 +31,21 @@ class OperationPart : public PartByCall<OperationPart> {
         copies_.see(call, gpu);
     }
     void begin(const TimedPiece& piece) override { copies_.begin(piece); }
-    void take(const Call& call, bool before) override;
+    [[gnu::always_inline]] void take(const Call& call, bool before) override {
+        if (call.kind != CallKind::operation) return;
+        const size_t gpu = gpu_of(call);
+        uint64_t who = kUncounted;
+        if (!KernelSums::is_kernel(call))
+            if (const auto copy = copies_.take(call, gpu, before)) who = kCopy + *copy;
+        if (!call.timed) return;
+        const KernelSums::Taken kernel = kernels_.take(call, gpu, before);
+        if (kernel.counts) who = kernel.kernel;
+        const int64_t start_ns = call.times.start_ns, end_ns = call.times.end_ns;
+        if (end_ns <= start_ns) return;
+        const int64_t unsure_ns = std::min(call.times.likely_ns, end_ns - start_ns);
+        beside_[gpu].add(call.enter_ns, {start_ns, end_ns, who, kernel.is_comm, false, 0, unsure_ns},
+                         places_.of(call));
+    }
     void end() override {
         for (auto& beside : beside_) beside.finish();
         kernels_.end_piece();
@@ -45,16 +59,15 @@ class OperationPart : public PartByCall<OperationPart> {
     // Who asked for it, beside the number that it has there.
     static constexpr uint64_t kCopy = uint64_t{1} << 62, kUncounted = uint64_t{1} << 63;
     struct Told {
-        size_t gpu;
-        KernelSums* kernels;
+        KernelsOfGpu* kernels;
         CopySums* copies;
 
         void started(const Ran& ran) {
-            if (ran.who < kCopy) kernels->started(gpu, ran);
+            if (ran.who < kCopy) kernels->started(ran);
         }
-        void ended(const Ran& ran) {
+        [[gnu::always_inline]] void ended(const Ran& ran) {
             if (ran.who < kCopy)
-                kernels->ended(gpu, ran);
+                kernels->ended(ran);
             else if (ran.who < kUncounted)
                 copies->ended(ran.who - kCopy, ran);
         }
@@ -70,18 +83,6 @@ class OperationPart : public PartByCall<OperationPart> {
     CopySums copies_;
     std::vector<Concurrency<Told>> beside_;  // by GPU; the last: not known
 };
-
-void OperationPart::take(const Call& call, bool before) {
-    if (call.kind != CallKind::operation) return;
-    const size_t gpu = gpu_of(call);
-    const auto copy = copies_.take(call, gpu, before);
-    if (!call.timed) return;
-    Ran ran = {call.times.start_ns, call.times.end_ns, copy ? kCopy + *copy : kUncounted};
-    kernels_.take(call, gpu, before, ran);
-    if (ran.end_ns <= ran.start_ns) return;
-    ran.unsure_ns = std::min(call.times.likely_ns, ran.end_ns - ran.start_ns);
-    beside_[gpu].add(call.enter_ns, ran, places_.of(call));
-}
 
 const PartRegistration kOperationPart(make_operation_part);
 

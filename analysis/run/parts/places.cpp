@@ -17,12 +17,13 @@ Places::Places(const TraceFacts& facts) {
         add(facts.lanes[i].stream_id, gpu, i < facts.streams.size() ? facts.streams[i] : "");
     }
     for (const Place& place : all_) gpu_of_lane_.push_back(place.gpu);
+    not_told_ = all_.size();
     add(kNotTold, only_gpu_, "");
 }
 
 size_t Places::of_stream(std::optional<int64_t> stream_id) const {
     const auto found = stream_id ? by_stream_.find(*stream_id) : by_stream_.end();
-    return found == by_stream_.end() ? all_.size() - 1 : found->second;
+    return found == by_stream_.end() ? not_told_ : found->second;
 }
 
 int32_t Places::gpu_of_device(std::optional<int64_t> device_id) const {

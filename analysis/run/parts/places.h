@@ -26,9 +26,7 @@ class Places {
 
     size_t size() const { return all_.size(); }
     const Place& operator[](size_t place) const { return all_[place]; }
-    size_t of(const Call& call) const {
-        return call.lane < 0 ? all_.size() - 1 : static_cast<size_t>(call.lane);
-    }
+    size_t of(const Call& call) const { return call.lane < 0 ? not_told_ : static_cast<size_t>(call.lane); }
     int32_t gpu_of(const Call& call) const {  // as Place::gpu
         return call.lane < 0 ? only_gpu_ : gpu_of_lane_[static_cast<size_t>(call.lane)];
     }
@@ -37,6 +35,7 @@ class Places {
 
   private:
     std::vector<Place> all_;  // by lane; the last: not told
+    size_t not_told_ = 0;     // the last one of them
     std::vector<int32_t> gpu_of_lane_;
     std::unordered_map<int64_t, size_t> by_stream_;
     std::unordered_map<int64_t, int32_t> by_device_;
