@@ -25,7 +25,7 @@ namespace {
 // A full queue makes calls wait: so much longer than others, with so many operations outstanding (on an H200
 // 510 with two events each that we record).
 constexpr int64_t kFullQueue = 400, kFullQueueFactor = 10;
-constexpr int64_t kEnoughForMedian = 100, kMedianEvery = 1024;
+constexpr uint64_t kEnoughForMedian = 100, kMedianEvery = 1024;
 
 struct LaunchSums {
     int64_t count = 0, api_sum_ns = 0, in_steps = 0;
@@ -56,9 +56,15 @@ class LaunchPart : public PartByCall<LaunchPart> {
           queues_(facts),
           all_(places_.size()),
           on_empty_(facts.gpus.size()),
-          is_begin_known_(!is_profile(*facts.trace)) {}
+          is_begin_known_(!is_profile(*facts.trace)) {
+        for (size_t lane = 0; lane < facts.lanes.size(); ++lane) {
+            const int32_t gpu = places_[lane].gpu;
+            const int64_t latency_ns = gpu >= 0 ? facts.gpus[static_cast<size_t>(gpu)].idle.latency_ns : 0;
+            lanes_.push_back({gpu, kNothing, 2 * latency_ns, latency_ns / 2});
+        }
+    }
 
-    void see(const Call& call) override {
+    [[gnu::always_inline]] void see(const Call& call) override {
         if (!is_launch(call) || is_later_node(call)) return;
         LaunchSums& launches = all_[places_.of(call)];
         const int64_t cost_ns = call.exit_ns - call.enter_ns;
@@ -69,19 +75,23 @@ class LaunchPart : public PartByCall<LaunchPart> {
         const int32_t bucket = bucket_of(cost_ns);
         launches.api.add(cost_ns, bucket);
         costs_.add(cost_ns, bucket);
-        if (costs_.count() % kMedianEvery == kEnoughForMedian) usual_cost_ns_ = costs_.value(0.5).value_or(0);
+        if (static_cast<uint64_t>(costs_.count()) % kMedianEvery == kEnoughForMedian)
+            usual_cost_ns_ = costs_.value(0.5).value_or(0);
     }
 
     void begin(const TimedPiece& piece) override {
         add_on_empty();
         queues_.clear();
-        known_ = piece.known;
+        for (OfLane& lane : lanes_) {
+            const bool is_told = lane.gpu >= 0 && static_cast<size_t>(lane.gpu) < piece.known.size();
+            lane.known = is_told ? piece.known[static_cast<size_t>(lane.gpu)] : kNothing;
+        }
     }
 
-    void take(const Call& call, bool before) override {
+    [[gnu::always_inline]] void take(const Call& call, bool before) override {
         if (!TraceFacts::has_call(call) || is_later_node(call))
             was_not_empty(call);
-        else if (is_launch(call) && !before && call.timed)
+        else if (!before && call.timed && is_launch(call))
             measure(call);
         queues_.add(call);
     }
@@ -94,30 +104,30 @@ class LaunchPart : public PartByCall<LaunchPart> {
     }
 
   private:
+    static constexpr Interval kNothing = {INT64_MAX, INT64_MIN};
+    struct OfLane {
+        int32_t gpu;
+        Interval known;                     // of the piece
+        int64_t small_below_ns, unsure_ns;  // two latencies, half of one
+    };
     // Most took some time, and nothing else is asked of them.
     bool is_later_node(const Call& call) const {
         return call.exit_ns == call.enter_ns && facts_.is_later_node(call);
     }
 
-    bool is_known(const Call& call, int32_t gpu) const {
-        if (call.lane < 0 || gpu < 0 || static_cast<size_t>(gpu) >= known_.size()) return false;
-        const Interval& known = known_[static_cast<size_t>(gpu)];
-        return call.enter_ns >= known.start_ns && call.enter_ns < known.end_ns;
-    }
-
-    void measure(const Call& call) {
-        const int32_t gpu = places_.gpu_of(call);
-        if (!is_known(call, gpu)) return;
+    [[gnu::always_inline]] void measure(const Call& call) {
+        if (call.lane < 0) return;
+        const OfLane& lane = lanes_[static_cast<size_t>(call.lane)];
+        if (call.enter_ns < lane.known.start_ns || call.enter_ns >= lane.known.end_ns) return;
         LaunchSums& launches = all_[places_.of(call)];
         const QueueState state = queues_.at(call.lane, call.enter_ns);
-        const DeviceFacts& device = facts_.gpus[static_cast<size_t>(gpu)].idle;
         const int64_t ran_ns = call.times.end_ns - call.times.start_ns;
         ++launches.timed;
-        if (call.type == OperationClass::compute && ran_ns < 2 * device.latency_ns) {
+        if (call.type == OperationClass::compute && ran_ns < lane.small_below_ns) {
             ++launches.small;
             launches.small_ns += ran_ns;
         }
-        add_latency(launches, call, state, std::min(call.times.likely_ns, device.latency_ns / 2));
+        add_latency(launches, call, state, std::min(call.times.likely_ns, lane.unsure_ns));
         if (!state.gpu_known) return;
         launches.depth.add(state.pending);
         launches.depth_max = std::max(launches.depth_max, state.pending);
@@ -130,15 +140,12 @@ class LaunchPart : public PartByCall<LaunchPart> {
     // One that waited for events of other streams is neither on an empty GPU nor behind its own stream. What
     // ended as the launch was entered, as far as the estimates tell, was over: half of a latency that is left
     // of it makes the launch no later, all that is not known of when it was may.
-    void add_latency(LaunchSums& launches, const Call& call, const QueueState& state, int64_t unsure_ns) {
+    [[gnu::always_inline]] void add_latency(LaunchSums& launches, const Call& call, const QueueState& state,
+                                            int64_t unsure_ns) {
         const int64_t enter_ns = call.enter_ns, start_ns = call.times.start_ns;
         int64_t latency_ns = start_ns - enter_ns;
         if (state.gpu_known && std::max(state.gpu_free_ns, state.may_start_ns) <= enter_ns + unsure_ns) {
-            auto& newest = on_empty_[static_cast<size_t>(places_.gpu_of(call))];
-            if (newest) add(*newest);
-            newest.reset();
-            if (is_begin_known_ || state.gpu_free_ns != 0)
-                newest = OnEmpty{places_.of(call), enter_ns, start_ns, tells_latency(call)};
+            note_on_empty(call, is_begin_known_ || state.gpu_free_ns != 0);
         } else if (state.stream_known && state.stream_free_ns > enter_ns) {
             latency_ns = start_ns - state.may_start_ns;
             ++launches.behind;
@@ -147,6 +154,13 @@ class LaunchPart : public PartByCall<LaunchPart> {
         launches.negative += latency_ns < 0;
     }
 
+    void note_on_empty(const Call& call, bool counts) {
+        auto& newest = on_empty_[static_cast<size_t>(places_.gpu_of(call))];
+        if (newest) add(*newest);
+        newest.reset();
+        if (counts)
+            newest = OnEmpty{places_.of(call), call.enter_ns, call.times.start_ns, tells_latency(call)};
+    }
     void add(const OnEmpty& launch) {
         LaunchSums& launches = all_[launch.place];
         ++launches.on_empty;
@@ -210,7 +224,7 @@ class LaunchPart : public PartByCall<LaunchPart> {
     const Places places_;
     KnownSteps steps_;
     Queues queues_;
-    std::vector<Interval> known_;
+    std::vector<OfLane> lanes_;
     std::vector<LaunchSums> all_;  // by place
     // By GPU, the newest: no other finds it empty before that one has begun.
     std::vector<std::optional<OnEmpty>> on_empty_;

@@ -43,6 +43,7 @@ Histogram::Cell& Histogram::widen(int32_t bucket) {
     }
     const auto place = static_cast<size_t>(bucket - first_);
     if (place >= cells_.size()) cells_.resize(place + 1);
+    count_of_cells_ = static_cast<uint32_t>(cells_.size());
     return cells_[place];
 }
 

@@ -18,11 +18,14 @@ class RunDb;
 constexpr int kBucketBits = 4;  // 16 buckets to an octave
 constexpr int64_t kExactBelow = int64_t{2} << kBucketBits;
 
-constexpr int32_t bucket_of(int64_t value) {
-    if (value < 0) return -bucket_of(value == INT64_MIN ? INT64_MAX : -value);
-    const auto bits = static_cast<uint64_t>(value) | (kExactBelow - 1);  // so many at least: no shift
+[[gnu::always_inline]] constexpr int32_t bucket_of_amount(int64_t amount) {
+    const auto bits = static_cast<uint64_t>(amount) | (kExactBelow - 1);  // so many at least: no shift
     const int shift = static_cast<int>(std::bit_width(bits)) - 1 - kBucketBits;
-    return static_cast<int32_t>((int64_t{shift} << kBucketBits) + (value >> shift));
+    return static_cast<int32_t>((int64_t{shift} << kBucketBits) + (amount >> shift));
+}
+[[gnu::always_inline]] constexpr int32_t bucket_of(int64_t value) {
+    if (value < 0) return -bucket_of_amount(value == INT64_MIN ? INT64_MAX : -value);
+    return bucket_of_amount(value);
 }
 int64_t bucket_low(int32_t bucket);  // the values next to 0 and farthest from it that are in it
 int64_t bucket_high(int32_t bucket);
@@ -34,8 +37,8 @@ struct Percentile {
 
 class Histogram {
   public:
-    void add(int64_t value) { add(value, bucket_of(value)); }
-    void add(int64_t value, int32_t bucket) {  // which is its own
+    [[gnu::always_inline]] void add(int64_t value) { add(value, bucket_of(value)); }
+    [[gnu::always_inline]] void add(int64_t value, int32_t bucket) {  // which is its own
         Cell& cell = at(bucket);
         ++cell.count;
         cell.sum += value;
@@ -54,14 +57,14 @@ class Histogram {
     struct Cell {
         int64_t count = 0, sum = 0;
     };
-    Cell& at(int32_t bucket) {
-        const int64_t place = int64_t{bucket} - first_;
-        if (static_cast<uint64_t>(place) < cells_.size()) return cells_[static_cast<size_t>(place)];
-        return widen(bucket);
+    [[gnu::always_inline]] Cell& at(int32_t bucket) {
+        const uint32_t place = static_cast<uint32_t>(bucket) - static_cast<uint32_t>(first_);
+        return place < count_of_cells_ ? cells_[place] : widen(bucket);
     }
     Cell& widen(int32_t bucket);
 
     int32_t first_ = 0;
+    uint32_t count_of_cells_ = 0;
     int64_t count_ = 0;
     std::vector<Cell> cells_;  // from first_ on
 };
@@ -72,9 +75,12 @@ struct Moments {
     double squares = 0;
 
     void add(int64_t value) {
-        min = count == 0 || value < min ? value : min;
-        max = count == 0 || value > max ? value : max;
-        ++count;
+        if (count++ == 0)
+            min = max = value;
+        else if (value < min)
+            min = value;
+        else if (value > max)
+            max = value;
         sum += value;
         squares += static_cast<double>(value) * static_cast<double>(value);
     }

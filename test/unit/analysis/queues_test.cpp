@@ -103,4 +103,52 @@ TEST_CASE("queues of many operations are what each of these, asked by itself, sa
     }
 }
 
+// Stream 0 is the legacy one of its context, which 1 joins; 2 is by itself.
+TEST_CASE("queues that were cleared are as new ones", "[queues][random]") {
+    MadeFacts made(1, 3);
+    made.facts.lanes[0].legacy = true;
+    made.facts.lanes[1].joins_legacy = true;
+    Queues used(made.facts);
+    std::mt19937 random(3);
+    const auto up_to = [&](int64_t most) {
+        return static_cast<int64_t>(random() % static_cast<uint64_t>(most + 1));
+    };
+    for (int round = 0; round < 20; ++round) {
+        Queues fresh(made.facts);
+        used.clear();
+        int64_t now_ns = 0;
+        for (int i = 0; i < 300; ++i) {
+            const auto lane = static_cast<int32_t>(up_to(2));
+            now_ns += up_to(30);
+            const QueueState a = used.at(lane, now_ns), b = fresh.at(lane, now_ns);
+            REQUIRE((a.gpu_known == b.gpu_known && a.stream_known == b.stream_known));
+            REQUIRE((a.outstanding == b.outstanding && a.pending == b.pending && a.runway_ns == b.runway_ns));
+            REQUIRE((a.gpu_free_ns == b.gpu_free_ns && a.stream_free_ns == b.stream_free_ns &&
+                     a.may_start_ns == b.may_start_ns));
+            const int64_t what = up_to(20), start_ns = now_ns + up_to(200);
+            Call call = timed(lane, now_ns, start_ns, start_ns + up_to(60));
+            if (what < 2)
+                call = other(what == 0 ? CallKind::record : CallKind::wait, lane, 77, now_ns, now_ns + 1);
+            if (what == 2) call = launch(lane, now_ns, now_ns + 4);
+            used.add(call);
+            fresh.add(call);
+        }
+    }
+}
+
+//  legacy 0  10████████60         joins 1        |110███130      what is in one is over before the other's
+//  begins
+TEST_CASE("the legacy stream is free when those that join it are, and they when it is", "[queues]") {
+    MadeFacts made(1, 3);
+    made.facts.lanes[0].legacy = true;
+    made.facts.lanes[1].joins_legacy = true;
+    Queues queues(made.facts);
+    queues.add(timed(0, 0, 10, 60));
+    CHECK(queues.at(1, 5).stream_free_ns == 60);
+    CHECK(queues.at(2, 5).stream_free_ns == 0);
+    queues.add(timed(1, 6, 110, 130));
+    CHECK(queues.at(0, 7).stream_free_ns == 130);
+    CHECK(queues.at(2, 7).stream_free_ns == 0);
+}
+
 }  // namespace queues_test
