@@ -65,6 +65,7 @@ class CommStepPart : public PartByCall<CommStepPart> {
         knows_waits_ = has_comm_ && !is_imported(*facts.trace);
     }
 
+    bool has_work() const override { return has_comm_; }
     void begin(const TimedPiece& piece) override {
         whole_.clear();
         for (const WholeStep& step : piece.steps) whole_.push_back(step.step);
@@ -72,7 +73,7 @@ class CommStepPart : public PartByCall<CommStepPart> {
         for (OfGpu& gpu : gpus_) gpu.clear();
     }
 
-    void take(const Call& call, bool before) override {
+    [[gnu::always_inline]] void take(const Call& call, bool before) override {
         if (!has_comm_) return;
         if (call.kind != CallKind::operation) return dependencies_.take(call);
         if (call.lane == kNoLane) return;
@@ -85,7 +86,7 @@ class CommStepPart : public PartByCall<CommStepPart> {
             of.step = call.step;
         }
         of.is_complete &= call.timed && of.ops.size() < kMostOps;
-        if (of.is_complete) add(call, dependency, of, latency_ns(gpu));
+        if (of.is_complete) add(call, dependency, of, gpu);
     }
 
     void end() override {
@@ -122,30 +123,16 @@ class CommStepPart : public PartByCall<CommStepPart> {
 
     int64_t latency_ns(int32_t gpu) const { return facts_.gpus[static_cast<size_t>(gpu)].idle.latency_ns; }
 
-    std::optional<StepOpKind> kind_of_call(const Call& call) const {
-        switch (call.type) {
-            case OperationClass::comm:
-                return reduces_[index_.of(call)] ? std::optional(StepOpKind::reduces) : std::nullopt;
-            case OperationClass::compute:
-                return kinds_[index_.of(call)];
-            case OperationClass::d2d:
-                return StepOpKind::copies;
-            case OperationClass::graph:
-                return StepOpKind::works;
-            default:
-                return {};
-        }
-    }
-
-    void add(const Call& call, const Dependency& dependency, OfGpu& of, int64_t latency_ns) const {
+    [[gnu::always_inline]] void add(const Call& call, const Dependency& dependency, OfGpu& of,
+                                    int32_t gpu) const {
         const Interval span = {call.times.start_ns, call.times.end_ns};
-        if (call.type == OperationClass::compute || call.type == OperationClass::graph)
+        std::optional<StepOpKind> kind;
+        if (call.type == OperationClass::compute) {
             of.computing.push_back(span);
-        if (call.type == OperationClass::comm && !dependency.host_callback) {
-            const int64_t ready_ns = std::max(call.enter_ns + latency_ns, dependency.ready_ns);
-            of.delayed.push_back({ready_ns, span.start_ns});
+            kind = kinds_[index_.of(call)];
+        } else {
+            kind = add_other(call, dependency, of, gpu);
         }
-        const auto kind = kind_of_call(call);
         if (!kind) return;
         // Work in a row is one, so that little is kept.
         if (*kind == StepOpKind::works && !of.ops.empty() && of.ops.back().kind == *kind &&
@@ -154,6 +141,26 @@ class CommStepPart : public PartByCall<CommStepPart> {
         else
             of.ops.push_back({span, *kind});
         of.last_lane = call.lane;
+    }
+
+    // Than a kernel of the program's own.
+    std::optional<StepOpKind> add_other(const Call& call, const Dependency& dependency, OfGpu& of,
+                                        int32_t gpu) const {
+        switch (call.type) {
+            case OperationClass::comm:
+                if (!dependency.host_callback) {
+                    const int64_t ready_ns = std::max(call.enter_ns + latency_ns(gpu), dependency.ready_ns);
+                    of.delayed.push_back({ready_ns, call.times.start_ns});
+                }
+                return reduces_[index_.of(call)] ? std::optional(StepOpKind::reduces) : std::nullopt;
+            case OperationClass::d2d:
+                return StepOpKind::copies;
+            case OperationClass::graph:
+                of.computing.push_back({call.times.start_ns, call.times.end_ns});
+                return StepOpKind::works;
+            default:
+                return {};
+        }
     }
 
     void close(size_t gpu) {

@@ -1,6 +1,7 @@
 #include "dependencies.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpushim::analysis {
 
@@ -24,6 +25,7 @@ void Dependencies::take(const Call& call) {
     if (call.kind == CallKind::wait) return wait(call);
     if (call.kind != CallKind::host_call) return;
     Stream& stream = streams_[static_cast<size_t>(call.lane)];
+    stream.has_waits = true;
     stream.waits.callback_until_ns = INT64_MAX;
     stream.callback_enter_ns = call.enter_ns;
 }
@@ -35,7 +37,8 @@ void Dependencies::record(const Call& call) {
             return std::max(event.second.wait.until_ns, event.second.wait.callback_until_ns) <= call.enter_ns;
         });
     const Stream& stream = streams_[static_cast<size_t>(call.lane)];
-    Wait wait = stream.last.until_ns >= stream.waits.until_ns ? stream.last : stream.waits;
+    Wait wait = {stream.last_end_ns, facts_.gpu_of_lane[static_cast<size_t>(call.lane)], kNever};
+    if (stream.waits.until_ns > wait.until_ns) wait = stream.waits;
     wait.callback_until_ns = stream.waits.callback_until_ns;
     events_[call.target_id] = {wait, call.lane, call.enter_ns};
 }
@@ -43,7 +46,9 @@ void Dependencies::record(const Call& call) {
 void Dependencies::wait(const Call& call) {
     const auto event = events_.find(call.target_id);
     if (event == events_.end()) return;
-    Wait& waits = streams_[static_cast<size_t>(call.lane)].waits;
+    Stream& stream = streams_[static_cast<size_t>(call.lane)];
+    stream.has_waits = true;
+    Wait& waits = stream.waits;
     const Wait& other = event->second.wait;
     if (other.until_ns > waits.until_ns) {
         waits.until_ns = other.until_ns;
@@ -74,18 +79,15 @@ void Dependencies::sync(const Call& call) {
             over(static_cast<int32_t>(i), call.enter_ns, call.exit_ns);
 }
 
-Dependency Dependencies::operation(const Call& call) {
-    Stream& stream = streams_[static_cast<size_t>(call.lane)];
-    const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
-    Dependency result;
-    if (stream.waits.gpu != gpu && stream.waits.until_ns > call.exit_ns)
-        result.other_gpu_until_ns = stream.waits.until_ns;
-    result.host_callback = stream.waits.callback_until_ns > call.exit_ns;
-    result.ready_ns = std::max(stream.last.until_ns, stream.waits.until_ns);
-    if (call.timed && call.times.end_ns >= stream.last.until_ns)
-        stream.last = {call.times.end_ns, gpu, kNever};
-    stream.waits = {};
+Dependency Dependencies::end_waits(const Call& operation, Stream& stream) const {
+    const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(operation.lane)];
+    const Wait waits = std::exchange(stream.waits, {});
     stream.callback_enter_ns = kNever;
+    stream.has_waits = false;
+    Dependency result;
+    if (waits.gpu != gpu && waits.until_ns > operation.exit_ns) result.other_gpu_until_ns = waits.until_ns;
+    result.host_callback = waits.callback_until_ns > operation.exit_ns;
+    result.ready_ns = waits.until_ns;
     return result;
 }
 

@@ -11,6 +11,7 @@
 // Calls in order of enter, of one piece; what was recorded before it is not known. One thread.
 #pragma once
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -30,9 +31,16 @@ class Dependencies {
   public:
     explicit Dependencies(const TraceFacts& facts);  // which must outlive this
 
-    void begin();                            // of a piece: forgets all
-    void take(const Call& call);             // any but operations
-    Dependency operation(const Call& call);  // which is in a lane
+    void begin();                             // of a piece: forgets all
+    void take(const Call& call);              // any but operations
+    Dependency operation(const Call& call) {  // which is in a lane
+        Stream& stream = streams_[static_cast<size_t>(call.lane)];
+        Dependency result;
+        if (stream.has_waits) result = end_waits(call, stream);
+        result.ready_ns = std::max(result.ready_ns, stream.last_end_ns);
+        if (call.timed && call.times.end_ns >= stream.last_end_ns) stream.last_end_ns = call.times.end_ns;
+        return result;
+    }
 
   private:
     static constexpr int64_t kNever = INT64_MIN;
@@ -43,8 +51,9 @@ class Dependencies {
         int64_t callback_until_ns = kNever;  // a function of the host is over by then
     };
     struct Stream {
-        Wait last;   // its last operation
-        Wait waits;  // what the next one must wait for beside that
+        int64_t last_end_ns = kNever;  // of its operations
+        bool has_waits = false;        // no operation came behind what follows; most streams have none
+        Wait waits;                    // what the next one must wait for beside that
         int64_t callback_enter_ns = kNever;
     };
     struct Event {
@@ -52,6 +61,7 @@ class Dependencies {
         int32_t lane;
         int64_t enter_ns;
     };
+    Dependency end_waits(const Call& operation, Stream& stream) const;
     void record(const Call& call);
     void wait(const Call& call);
     void sync(const Call& call);
