@@ -30,16 +30,13 @@ HtaKind hta_kind(std::string_view kernel) {
     return HtaKind::compute;
 }
 
-void HtaSums::add(const HtaOperation& operation) {
-    out_of_order += operation.start_ns < last_start_ns_;
-    last_start_ns_ = std::max(last_start_ns_, operation.start_ns);
-    if (operations++ == 0) first_start_ns = last_end_ns = operation.start_ns;
-    first_start_ns = std::min(first_start_ns, operation.start_ns);
-    last_end_ns = std::max(last_end_ns, operation.end_ns);
-    const auto [begin, end] = extend(all_, operation);
-    busy_ns += std::max<int64_t>(end - begin, 0);
-    if (operation.kind != HtaKind::other) add_class(operation);
-    add_gap(operation);
+void HtaSums::add_out_of_order(int64_t start_ns) {
+    if (operations == 0) {
+        last_start_ns_ = first_start_ns = last_end_ns = start_ns;
+    } else {
+        ++out_of_order;
+        first_start_ns = std::min(first_start_ns, start_ns);
+    }
 }
 
 // False: it is the first of its stream.

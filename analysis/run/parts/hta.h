@@ -33,7 +33,18 @@ struct HtaOperation {
 
 class HtaSums {
   public:
-    void add(const HtaOperation& operation);  // by start
+    void add(const HtaOperation& operation) {  // by start
+        if (operation.start_ns < last_start_ns_)
+            add_out_of_order(operation.start_ns);
+        else
+            last_start_ns_ = operation.start_ns;
+        ++operations;
+        last_end_ns = std::max(last_end_ns, operation.end_ns);
+        const auto [begin, end] = extend(all_, operation);
+        if (end > begin) busy_ns += end - begin;
+        if (operation.kind != HtaKind::other) add_class(operation);
+        add_gap(operation);
+    }
 
     struct Gap {
         int64_t ns = 0, gaps = 0;
@@ -82,6 +93,7 @@ class HtaSums {
         stream.end_ns = operation.end_ns;
     }
     bool enter_stream(const HtaOperation& operation);
+    void add_out_of_order(int64_t start_ns);  // or the very first
 
     Union all_;
     std::array<Union, 2> of_;  // compute, comm
@@ -91,7 +103,7 @@ class HtaSums {
     };
     std::map<int64_t, Stream> streams_;
     std::pair<const int64_t, Stream>* last_stream_ = nullptr;
-    int64_t last_start_ns_ = INT64_MIN;
+    int64_t last_start_ns_ = INT64_MAX;  // before the first one
 };
 
 }  // namespace gpushim::analysis

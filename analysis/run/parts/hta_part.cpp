@@ -23,7 +23,7 @@ class HtaPart : public PartByCall<HtaPart> {
         for (const Kernel& kernel : facts.kernels) kinds_.push_back(hta_kind(kernel.name));
     }
 
-    void see(const Call& call) override {
+    [[gnu::always_inline]] void see(const Call& call) override {
         count_until(call.enter_ns - kClocksApartNs);
         if (call.kind != CallKind::operation) return;
         const bool has_call = call.thread_id > 0;

@@ -74,6 +74,16 @@ TEST_CASE("streams have gaps of their own, and what overlaps makes them shorter"
     CHECK(sums.out_of_order == 1);
 }
 
+TEST_CASE("the window begins with the first start, in whichever order operations come", "[hta]") {
+    const HtaSums sums = sums_of({ran(HtaKind::compute, 100, 120), ran(HtaKind::compute, 50, 60, 8),
+                                  ran(HtaKind::compute, 70, 80, 8), ran(HtaKind::compute, 100, 110, 9)});
+    CHECK(sums.first_start_ns == 50);
+    CHECK(sums.last_end_ns == 120);
+    CHECK(sums.out_of_order == 2);  // not one that starts with the last one
+    CHECK(sums_of({}).window_ns() == 0);
+    CHECK(sums_of({ran(HtaKind::other, -7, -3)}).window_ns() == 4);
+}
+
 TEST_CASE("what communicates, by the other tool's patterns", "[hta]") {
     CHECK(hta_kind("ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)") == HtaKind::comm);
     CHECK(hta_kind("void ncclKernel_SendRecv_RING()") == HtaKind::comm);
