@@ -24,14 +24,16 @@ class StepPart : public PartByCall<StepPart> {
     explicit StepPart(const TraceFacts& facts)
         : facts_(facts), index_(facts), has_phases_(!facts.are_slices && facts.iterations.empty()) {
         for (const Kernel& kernel : facts.kernels)
-            roles_.push_back({kernel.facts.family == KernelFamily::optimizer,
-                              kernel.facts.purpose == KernelPurpose::gradient,
-                              adds_nothing_up(kernel.facts.comm_operation)});
-        roles_.emplace_back();  // of the one that is not known
+            roles_.push_back(
+                static_cast<Role>((kernel.facts.family == KernelFamily::optimizer ? kOptimizer : 0) |
+                                  (kernel.facts.purpose == KernelPurpose::gradient ? kBackward : 0) |
+                                  (adds_nothing_up(kernel.facts.comm_operation) ? kOnlyMoves : 0)));
+        roles_.push_back(0);  // of the one that is not known
         if (has_phases_) read_ranges();
     }
 
-    void see(const Call& call) override {
+    bool has_work() const override { return has_phases_; }
+    [[gnu::always_inline]] void see(const Call& call) override {
         if (!has_phases_) return;
         if (call.kind == CallKind::gone && call.lane == kNoLane)
             gone_.push_back({call.enter_ns, call.exit_ns});
@@ -60,13 +62,14 @@ class StepPart : public PartByCall<StepPart> {
     };
     struct Operation {
         int64_t enter_ns;
-        std::optional<Interval> device;
+        Interval device;
         TokenKind kind;
+        bool timed;
     };
 
-    struct Role {  // of a kernel, as its name tells
-        bool is_optimizer = false, is_backward = false, only_moves = false;
-    };
+    // Of a kernel, as its name tells: what it has of these.
+    using Role = uint8_t;
+    enum : Role { kOptimizer = 1, kBackward = 2, kOnlyMoves = 4 };
 
     static std::optional<TokenKind> kind_of(const Call& call) {
         switch (call.type) {
@@ -83,44 +86,43 @@ class StepPart : public PartByCall<StepPart> {
         }
     }
 
-    static std::optional<Interval> device_of(const Call& call) {
-        if (!call.timed) return {};
-        return Interval{call.times.start_ns, call.times.end_ns};
-    }
-
     static bool adds_nothing_up(CommOperation operation) {
         return operation == CommOperation::all_gather || operation == CommOperation::broadcast ||
                operation == CommOperation::all_to_all || operation == CommOperation::send_recv;
     }
 
-    void add(const Call& call) {
+    [[gnu::always_inline]] void add(const Call& call) {
         const auto kind = kind_of(call);
         if (!kind || TraceFacts::is_migration(call)) return;
         const bool is_kernel = *kind == TokenKind::kernel || *kind == TokenKind::collective;
-        const Role role = is_kernel ? roles_[index_.of(call)] : Role();
-        if (role.is_backward && !backward_ns_) backward_ns_ = call.enter_ns;
-        if (operations_.size() < kMostTokens) operations_.push_back({call.enter_ns, device_of(call), *kind});
+        const Role role = is_kernel ? roles_[index_.of(call)] : Role{0};
+        if ((role & kBackward) != 0 && !backward_ns_) backward_ns_ = call.enter_ns;
+        if (operations_.size() < kMostTokens)
+            operations_.push_back(
+                {call.enter_ns, {call.times.start_ns, call.times.end_ns}, *kind, call.timed});
         const int64_t bytes = *kind == TokenKind::copy_h2d ? std::max<int64_t>(call.bytes, 0) : 0;
         const int64_t until_ns = std::max(call.enter_ns, call.exit_ns);
-        if (!tokens_.empty() && is_like(tokens_.back(), *kind, role, call.thread_id)) {
+        if (last_kind_ == *kind && last_role_ == role && last_thread_ == call.thread_id && !tokens_.empty()) {
             Token& last = tokens_.back();
             last.bytes += bytes;
             ++last.operations;
             last.until_ns = std::max(last.until_ns, until_ns);
         } else if (tokens_.size() < kMostTokens) {
-            Token token = {0, call.enter_ns, 0, *kind, role.is_optimizer};
-            token.purpose.only_moves = role.only_moves;
-            token.purpose.trains = role.is_backward;
-            token.bytes = bytes;
-            token.thread = call.thread_id;
-            token.until_ns = until_ns;
-            tokens_.push_back(token);
+            add_token(call, *kind, role, bytes, until_ns);
         }
     }
 
-    static bool is_like(const Token& token, TokenKind kind, Role role, int64_t thread) {
-        return token.kind == kind && token.is_optimizer == role.is_optimizer && token.thread == thread &&
-               token.purpose.only_moves == role.only_moves && token.purpose.trains == role.is_backward;
+    void add_token(const Call& call, TokenKind kind, Role role, int64_t bytes, int64_t until_ns) {
+        Token token = {0, call.enter_ns, 0, kind, (role & kOptimizer) != 0};
+        token.purpose.only_moves = (role & kOnlyMoves) != 0;
+        token.purpose.trains = (role & kBackward) != 0;
+        token.bytes = bytes;
+        token.thread = call.thread_id;
+        token.until_ns = until_ns;
+        tokens_.push_back(token);
+        last_kind_ = kind;
+        last_role_ = role;
+        last_thread_ = call.thread_id;
     }
 
     void close() {
@@ -165,8 +167,8 @@ class StepPart : public PartByCall<StepPart> {
                              [](const Operation& one, int64_t at_ns) { return one.enter_ns < at_ns; });
         for (auto one = first; one != operations_.end() && one->enter_ns < phase.span.end_ns; ++one) {
             if (!is_of(phase.kind, one->kind)) continue;
-            if (!one->device) return {};
-            ran.push_back(*one->device);
+            if (!one->timed) return {};
+            ran.push_back(one->device);
         }
         return length_ns(unite(std::move(ran)));
     }
@@ -203,6 +205,9 @@ class StepPart : public PartByCall<StepPart> {
     std::vector<PhaseRange> ranges_, open_;
     size_t next_range_ = 0;
     std::vector<Token> tokens_;
+    TokenKind last_kind_ = TokenKind::sync;  // of them the last one
+    Role last_role_ = 0;
+    int64_t last_thread_ = 0;
     std::vector<Operation> operations_;  // of the step
     std::optional<int64_t> backward_ns_;
     int32_t step_ = kNoStep;
