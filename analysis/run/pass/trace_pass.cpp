@@ -16,7 +16,7 @@ namespace {
 class TracePass : public CallWatch {
   public:
     TracePass(const TraceFacts& facts, LaunchWaits waits, Parts& parts)
-        : facts_(facts), waits_(waits), index_(facts), parts_(parts) {
+        : facts_(facts), waits_(waits), index_(facts), is_profiled_(!facts.called.empty()), parts_(parts) {
         for (const Kernel& kernel : facts.kernels)
             is_comm_.push_back(kernel.facts.comm_operation != CommOperation::none);
         is_comm_.push_back(false);  // the one that is not known
@@ -29,17 +29,14 @@ class TracePass : public CallWatch {
 
     void see(Call& call) override {
         ++seen_;
-        const size_t steps = facts_.steps.size();
-        while (step_ < steps && facts_.called_in(step_).end_ns <= call.enter_ns) ++step_;
-        const bool is_told =
-            facts_.called.empty() || TraceFacts::has_call(call);  // else it stands where it ran
-        if (is_told && step_ < steps && facts_.called_in(step_).start_ns <= call.enter_ns)
-            call.step = static_cast<int32_t>(step_);
-        if (call.kind == CallKind::operation && call.type != OperationClass::h2d)
-            call.wait_ns = wait_of(call.enter_ns);
-        if (call.kind == CallKind::operation && call.type == OperationClass::compute &&
-            is_comm_[index_.of(call)])
-            call.type = OperationClass::comm;
+        if (call.enter_ns >= step_end_ns_) find_step(call.enter_ns);
+        const bool is_told = !is_profiled_ || TraceFacts::has_call(call);  // else it stands where it ran
+        if (is_told && step_begin_ns_ <= call.enter_ns) call.step = static_cast<int32_t>(step_);
+        if (call.kind == CallKind::operation) {
+            if (call.type != OperationClass::h2d && !waits_.empty()) call.wait_ns = wait_of(call.enter_ns);
+            if (call.type == OperationClass::compute && is_comm_[index_.of(call)] != 0)
+                call.type = OperationClass::comm;
+        }
         beside_ ? beside_->see(call) : parts_.see(call);
     }
 
@@ -52,6 +49,15 @@ class TracePass : public CallWatch {
     }
 
   private:
+    // The first one that ends behind that, if there is one.
+    void find_step(int64_t enter_ns) {
+        const size_t steps = facts_.steps.size();
+        while (step_ < steps && facts_.called_in(step_).end_ns <= enter_ns) ++step_;
+        const Interval step = step_ < steps ? facts_.called_in(step_) : Interval{INT64_MAX, INT64_MAX};
+        step_begin_ns_ = step.start_ns;
+        step_end_ns_ = step.end_ns;
+    }
+
     // Calls come in order, so the next wait is near the last one.
     int64_t wait_of(int64_t enter_ns) {
         const auto is_before = [&](const LaunchWait& wait) { return wait.enter_ns < enter_ns; };
@@ -67,9 +73,11 @@ class TracePass : public CallWatch {
     const LaunchWaits waits_;
     size_t next_wait_ = 0;
     const KernelIndex index_;
-    std::vector<bool> is_comm_;  // by kernel
+    const bool is_profiled_;
+    std::vector<char> is_comm_;  // by kernel
     std::vector<int64_t> cuts_;
-    size_t step_ = 0;
+    size_t step_ = 0;  // that calls are in, or the next one
+    int64_t step_begin_ns_ = INT64_MAX, step_end_ns_ = INT64_MIN;
     ProgressCount seen_;
     Parts& parts_;
     std::optional<PartsBeside> beside_;
