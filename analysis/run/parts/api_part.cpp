@@ -32,9 +32,10 @@ class ApiPart : public PartByCall<ApiPart> {
         }
     }
 
-    void see(const Call& call) override {
-        if (!is_call(call.kind)) return;
-        const int64_t api_id = api_of(call);
+    [[gnu::always_inline]] void see(const Call& call) override {
+        const bool is_operation = call.kind == CallKind::operation;  // most are
+        if (!is_operation && !is_call(call.kind)) return;
+        const int64_t api_id = is_operation && call.api_id < 0 ? api_of_shape(call.detail) : call.api_id;
         if (api_id < 0) return;
         Calls& calls = calls_of(api_id);
         const int64_t count = call.kind == CallKind::sync ? std::max<int64_t>(1, call.detail) : 1;
@@ -58,10 +59,9 @@ class ApiPart : public PartByCall<ApiPart> {
   private:
     static constexpr size_t kMostShapes = 1 << 22;
 
-    int64_t api_of(const Call& call) const {
-        if (call.api_id >= 0 || call.kind != CallKind::operation) return call.api_id;
-        const auto shape = static_cast<size_t>(call.detail);
-        return call.detail >= 0 && shape < api_of_shape_.size() ? api_of_shape_[shape] : kNotRecorded;
+    int64_t api_of_shape(int64_t id) const {
+        const auto shape = static_cast<uint64_t>(id);
+        return shape < api_of_shape_.size() ? api_of_shape_[shape] : kNotRecorded;
     }
 
     // Calls come in runs of the same name.

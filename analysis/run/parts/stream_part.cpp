@@ -4,6 +4,7 @@
 
 #include "../../../shim/schema/flags.h"
 #include "../sql/run_db.h"
+#include "copies.h"
 #include "own_parts.h"
 #include "places.h"
 
@@ -36,14 +37,23 @@ Use use_of(OperationClass type) {
 }
 
 using ByUse = std::array<int64_t, uses>;
+using ByType = std::array<int64_t, static_cast<size_t>(OperationClass::graph) + 1>;
+
+ByUse by_use_of(const ByType& by_type) {
+    ByUse by_use{};
+    for (size_t type = 0; type < by_type.size(); ++type)
+        by_use[use_of(static_cast<OperationClass>(type))] += by_type[type];
+    return by_use;
+}
 
 struct Stream {
     int64_t launches = 0, copies = 0, memsets = 0, graphs = 0, collectives = 0, bytes = 0;
-    ByUse count{}, busy_ns{};
+    ByType operations{}, busy_ns{};
     int64_t covered_ns = INT64_MIN;  // until then its time is counted
-    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    int64_t first_ns = INT64_MAX;
 
     int64_t all() const { return launches + copies + memsets + graphs + collectives; }
+    int64_t count(OperationClass type) const { return operations[static_cast<size_t>(type)]; }
 };
 
 int64_t sum(const ByUse& by_use) {
@@ -54,7 +64,8 @@ int64_t sum(const ByUse& by_use) {
 
 Value role_of(const Stream& stream) {
     if (stream.all() == 0) return std::string("idle");
-    ByUse by_use = sum(stream.busy_ns) > 0 ? stream.busy_ns : stream.count;
+    const ByUse busy_ns = by_use_of(stream.busy_ns);
+    ByUse by_use = sum(busy_ns) > 0 ? busy_ns : by_use_of(stream.operations);
     const int64_t whole = sum(by_use);
     if (whole == 0) return nullptr;  // the totals do not say what
     by_use[compute] += by_use[memset];
@@ -72,15 +83,8 @@ class StreamPart : public PartByCall<StreamPart> {
         Stream& stream = all_[places_.of(call)];
         if (call.kind == CallKind::collective) ++stream.collectives;
         if (call.kind != CallKind::operation) return;
-        ++stream.count[use_of(call.type)];
-        if (call.type == OperationClass::compute || call.type == OperationClass::comm)
-            ++stream.launches;
-        else if (call.type == OperationClass::graph)
-            ++stream.graphs;
-        else if (call.type == OperationClass::memset)
-            ++stream.memsets;
-        else
-            add_copy(stream, call.bytes);
+        ++stream.operations[static_cast<size_t>(call.type)];
+        if (is_copy(call)) stream.bytes += std::max<int64_t>(call.bytes, 0);
     }
 
     void take(const Call& call, bool before) override {
@@ -88,22 +92,26 @@ class StreamPart : public PartByCall<StreamPart> {
         Stream& stream = all_[places_.of(call)];
         const int64_t from_ns = std::max(call.times.start_ns, stream.covered_ns);
         if (call.times.end_ns <= from_ns) return;
-        stream.busy_ns[use_of(call.type)] += call.times.end_ns - from_ns;
+        stream.busy_ns[static_cast<size_t>(call.type)] += call.times.end_ns - from_ns;
         stream.covered_ns = call.times.end_ns;
-        stream.first_ns = std::min(stream.first_ns, call.times.start_ns);
-        stream.last_ns = std::max(stream.last_ns, call.times.end_ns);
+        if (call.times.start_ns < stream.first_ns) stream.first_ns = call.times.start_ns;
     }
 
     void finish(RunDb& run) override {
+        for (Stream& stream : all_) count_rows(stream);
         add_totals();
         for (size_t i = 0; i < all_.size(); ++i)
             if (i + 1 < all_.size() || all_[i].all() > 0) write(run, places_[i], all_[i]);
     }
 
   private:
-    static void add_copy(Stream& stream, int64_t bytes) {
-        ++stream.copies;
-        stream.bytes += std::max<int64_t>(bytes, 0);
+    static void count_rows(Stream& stream) {
+        using Type = OperationClass;
+        stream.launches = stream.count(Type::compute) + stream.count(Type::comm);
+        stream.graphs = stream.count(Type::graph);
+        stream.memsets = stream.count(Type::memset);
+        for (const Type type : {Type::h2d, Type::d2h, Type::d2d, Type::p2p, Type::copy})
+            stream.copies += stream.count(type);
     }
 
     void add_totals() {
@@ -132,12 +140,13 @@ class StreamPart : public PartByCall<StreamPart> {
     }
 
     static void write(RunDb& run, const Place& place, const Stream& s) {
-        const bool ran = s.last_ns > s.first_ns;
+        const bool ran = s.covered_ns > s.first_ns;
+        const ByUse busy_ns = by_use_of(s.busy_ns);
         run.add("stream_stat",
                 {place.gpu_id, place.stream_id, place.stream, role_of(s), s.launches, s.copies, s.memsets,
-                 s.graphs, s.collectives, s.bytes, sum(s.busy_ns), s.busy_ns[compute], s.busy_ns[comm],
-                 s.busy_ns[h2d], s.busy_ns[d2h], s.busy_ns[d2d], s.busy_ns[memset],
-                 ran ? Value(s.first_ns) : Value(nullptr), ran ? Value(s.last_ns) : Value(nullptr)});
+                 s.graphs, s.collectives, s.bytes, sum(busy_ns), busy_ns[compute], busy_ns[comm],
+                 busy_ns[h2d], busy_ns[d2h], busy_ns[d2d], busy_ns[memset],
+                 ran ? Value(s.first_ns) : Value(nullptr), ran ? Value(s.covered_ns) : Value(nullptr)});
     }
 
     const TraceFacts& facts_;

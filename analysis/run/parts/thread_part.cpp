@@ -28,13 +28,14 @@ class ThreadPart : public PartByCall<ThreadPart> {
     explicit ThreadPart(const TraceFacts& facts) : facts_(facts), places_(facts) {}
 
     void see(const Call& call) override {
-        if (call.kind == CallKind::gone || call.kind == CallKind::inside) return;
+        const bool is_operation = call.kind == CallKind::operation;  // most are
+        if (!is_operation && (call.kind == CallKind::gone || call.kind == CallKind::inside)) return;
         Thread& thread = thread_of(call.thread_id);
-        if (call.kind == CallKind::host_gap) return add_gap(thread, call);
+        if (!is_operation && call.kind == CallKind::host_gap) return add_gap(thread, call);
         const int64_t from_ns = std::max(call.enter_ns, thread.covered_ns);
-        thread.api_ns += std::max<int64_t>(0, call.exit_ns - from_ns);
+        if (call.exit_ns > from_ns) thread.api_ns += call.exit_ns - from_ns;
         thread.covered_ns = std::max(thread.covered_ns, call.exit_ns);
-        if (call.kind == CallKind::operation) add_launch(thread, places_.gpu_of(call));
+        if (is_operation) add_launch(thread, places_.gpu_of(call));
     }
 
     void finish(RunDb& run) override {
@@ -60,8 +61,9 @@ class ThreadPart : public PartByCall<ThreadPart> {
     static void add_launch(Thread& thread, int32_t gpu) {
         ++thread.launches;
         if (gpu < 0) return;
-        thread.switches += thread.gpu >= 0 && thread.gpu != gpu;
-        if (thread.gpu != gpu) thread.gpus.insert(gpu);
+        if (thread.gpu == gpu) return;
+        thread.switches += thread.gpu >= 0;
+        thread.gpus.insert(gpu);
         thread.gpu = gpu;
     }
 

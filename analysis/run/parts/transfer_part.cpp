@@ -55,7 +55,7 @@ class TransferPart : public PartByCall<TransferPart> {
     explicit TransferPart(const TraceFacts& facts)
         : facts_(facts), places_(facts), gpus_(facts.gpus.size() + 1) {}
 
-    void see(const Call& call) override {
+    [[gnu::always_inline]] void see(const Call& call) override {
         if (call.kind == CallKind::sync) end_small(call);
         if (call.kind != CallKind::operation) return;
         if (call.step != step_) begin_step(call.step);
