@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "plain_layout.h"
 
@@ -67,56 +68,23 @@ NumberRows::NumberRows(const Database& base, const std::string& table, const std
         asked_.push_back(found == columns.end() ? kUnasked : static_cast<uint8_t>(found - columns.begin()));
     }
     while (!asked_.empty() && asked_.back() == kUnasked) asked_.pop_back();
+    plans_.resize(kPlans);
 }
 
-bool NumberRows::next_record(NumberRow& row) {
-    Record record;
-    if (!pages_->next(record)) return false;
-    row.key = record.key;
-    row.text = {};
-    const Plan& plan = plan_of(record);
-    had_plan_ = false;
-    if (plan.header_bytes == 0 || plan.bytes > record.end - record.begin) {
-        row.present = 0;
-        row.numbers = {};
-        read(record, row);
-        return true;
+const NumberRows::Plan NumberRows::kNoPlan;
+
+constexpr std::array<NumberRows::Header, NumberRows::Plan::kLongest + 1> NumberRows::make_masks() {
+    std::array<Header, Plan::kLongest + 1> masks;
+    for (size_t bytes = 0; bytes < masks.size(); ++bytes) {
+        constexpr size_t kHalf = sizeof(uint64_t);
+        const auto first = [](size_t count) {
+            return count >= kHalf ? UINT64_MAX : (uint64_t{1} << 8 * count) - 1;
+        };
+        masks[bytes] = {first(bytes), first(bytes - std::min(bytes, kHalf))};
     }
-    had_plan_ = true;
-    row.present = plan.present;
-    row.numbers = plan.without_value;
-    const uint8_t* const values = record.begin + plan.header_bytes;
-    for (size_t i = 0; i < plan.count; ++i) {
-        const Plan::Number& number = plan.numbers[i];
-        row.numbers[number.column] = top_bits(values + number.from, number.shift);
-    }
-    return true;
+    return masks;
 }
-
-// Where a header says all numbers that are asked for: 0, 1 and NULL have no bytes behind it.
-size_t NumberRows::pass_alike() {
-    const Plan& plan = plans_[last_plan_];
-    if (!had_plan_ || plan.count != 0) return 0;
-    return pages_->pass_while([&plan](const Record& record) {
-        return plan.bytes <= record.end - record.begin &&
-               (bytes_from(record.begin) & plan.mask) == plan.header;
-    });
-}
-
-const NumberRows::Plan& NumberRows::plan_of(const Record& record) {
-    const Header bytes = bytes_from(record.begin);
-    const Plan& last = plans_[last_plan_];
-    if (last.header_bytes != 0 && (bytes & last.mask) == last.header) return last;
-    static const Plan kNone;
-    const size_t whole = static_cast<size_t>(record.end - record.begin), header_bytes = bytes.front & 0xff;
-    if (whole == 0 || header_bytes == 0 || header_bytes > Plan::kLongest || header_bytes > whole)
-        return kNone;
-    const Header header = bytes & mask_of(header_bytes);
-    last_plan_ = header.mixed();
-    Plan& plan = plans_[last_plan_];
-    if (!(plan.header == header)) make_plan(record, header_bytes, plan);
-    return plan;
-}
+constexpr std::array<NumberRows::Header, NumberRows::Plan::kLongest + 1> NumberRows::kMasks = make_masks();
 
 NumberRows::Header NumberRows::bytes_from(const uint8_t* begin) {
     static_assert(TablePages::kRoomBehind >= sizeof(Header) && Plan::kLongest == sizeof(Header));
@@ -126,20 +94,66 @@ NumberRows::Header NumberRows::bytes_from(const uint8_t* begin) {
     return header;
 }
 
-NumberRows::Header NumberRows::mask_of(size_t bytes) {
-    constexpr size_t kHalf = sizeof(uint64_t);
-    const auto first = [](size_t count) {
-        return count >= kHalf ? UINT64_MAX : (uint64_t{1} << 8 * count) - 1;
-    };
-    return {first(bytes), first(bytes - std::min(bytes, kHalf))};
+// What the header says alone is there from the row before.
+inline void NumberRows::read_as_planned(const uint8_t* begin) {
+    const Plan::Number* const end = plan_->numbers.data() + plan_->count;
+    for (const Plan::Number* number = plan_->numbers.data(); number != end; ++number)
+        row_.numbers[number->column] = top_bits(begin + number->from, number->shift);
+}
+
+// Where the row is as the last one nothing is called, so nothing has to be saved.
+bool NumberRows::next_record() {
+    Record record;
+    if (!pages_->next_plain(record)) return next_record_otherwise();
+    row_.key = record.key;
+    if (!plan_->is_of(record.begin, record.end)) return read(record.begin, record.end);
+    read_as_planned(record.begin);
+    return true;
+}
+
+bool NumberRows::next_record_otherwise() {
+    Record record;
+    if (!pages_->next(record)) return false;
+    row_.key = record.key;
+    return read(record.begin, record.end);
+}
+
+const NumberRows::Plan& NumberRows::plan_for(const uint8_t* begin, const uint8_t* end) {
+    const Header bytes = bytes_from(begin);
+    const uint64_t header_bytes = bytes.front & 0xff;
+    if (header_bytes == 0 || header_bytes > Plan::kLongest ||
+        header_bytes > static_cast<uint64_t>(end - begin))
+        return kNoPlan;
+    const Header header = bytes & kMasks[header_bytes];
+    Plan& plan = plans_[header.mixed()];
+    if (!(plan.header == header)) make_plan(begin, header_bytes, plan);
+    return plan.is_of(begin, end) ? plan : kNoPlan;
+}
+
+bool NumberRows::read(const uint8_t* begin, const uint8_t* end) {
+    // Often two of them take turns.
+    const Plan& plan = plan_before_->is_of(begin, end) ? *plan_before_ : plan_for(begin, end);
+    plan_before_ = std::exchange(plan_, &plan);
+    row_.text = {};
+    row_.present = plan_->present;
+    row_.numbers = plan_->without_value;
+    plan_ == &kNoPlan ? read_all(begin, end) : read_as_planned(begin);
+    return true;
+}
+
+// Where a header says all numbers that are asked for: 0, 1 and NULL have no bytes behind it.
+size_t NumberRows::pass_alike() {
+    if (plan_ == &kNoPlan || plan_->count != 0) return 0;
+    return pages_->pass_while(
+        [plan = plan_](const Record& record) { return plan->is_of(record.begin, record.end); });
 }
 
 // None where it has more than whole numbers and NULLs, or where it is not clear what it has.
-void NumberRows::make_plan(const Record& record, size_t header_bytes, Plan& plan) const {
+void NumberRows::make_plan(const uint8_t* begin, size_t header_bytes, Plan& plan) const {
     plan = {};
-    size_t from = 0;
+    size_t from = header_bytes;
     for (size_t place = 0; place + 1 < header_bytes && place < asked_.size(); ++place) {
-        const uint8_t serial = record.begin[place + 1];
+        const uint8_t serial = begin[place + 1];
         const uint8_t column = asked_[place];
         if (serial >= 0x80 || serial == 10 || serial == 11) return;
         if (column != kUnasked && (serial == real || serial >= words)) return;
@@ -153,19 +167,17 @@ void NumberRows::make_plan(const Record& record, size_t header_bytes, Plan& plan
         }
         from += bytes_of(serial);
     }
-    if (header_bytes + from > UINT8_MAX) return;
-    plan.bytes = static_cast<uint8_t>(header_bytes + from);
-    plan.mask = mask_of(header_bytes);
-    plan.header = bytes_from(record.begin) & plan.mask;
-    plan.header_bytes = static_cast<uint8_t>(header_bytes);
+    if (from > UINT8_MAX) return;
+    plan.bytes = static_cast<uint8_t>(from);
+    plan.mask = kMasks[header_bytes];
+    plan.header = bytes_from(begin) & plan.mask;
 }
 
-void NumberRows::read(const Record& record, NumberRow& row) const {
+void NumberRows::read_all(const uint8_t* begin, const uint8_t* end) {
     uint64_t header_bytes = 0, serial = 0;
-    const uint8_t* header = read_varint(record.begin, record.end, header_bytes);
-    if (header == nullptr || header_bytes > static_cast<uint64_t>(record.end - record.begin))
-        pages_->damaged();
-    const uint8_t* const values = record.begin + header_bytes;
+    const uint8_t* header = read_varint(begin, end, header_bytes);
+    if (header == nullptr || header_bytes > static_cast<uint64_t>(end - begin)) pages_->damaged();
+    const uint8_t* const values = begin + header_bytes;
     const uint8_t* at = values;
     for (size_t place = 0; place < asked_.size() && header < values; ++place) {
         serial = *header;
@@ -174,37 +186,37 @@ void NumberRows::read(const Record& record, NumberRow& row) const {
         else if ((header = read_varint(header, values, serial)) == nullptr)
             pages_->damaged();
         const uint64_t bytes = bytes_of(serial);
-        if (bytes > static_cast<uint64_t>(record.end - at)) pages_->damaged();
+        if (bytes > static_cast<uint64_t>(end - at)) pages_->damaged();
         const uint8_t* const value = at;
         at += bytes;
         const size_t column = asked_[place];
         if (column == kUnasked || serial == null) continue;
-        row.present |= 1U << column;
+        row_.present |= 1U << column;
         if (serial <= eight_bytes)
-            row.numbers[column] = whole_number(value, bytes);
+            row_.numbers[column] = whole_number(value, bytes);
         else if (serial == one)
-            row.numbers[column] = 1;
+            row_.numbers[column] = 1;
         else if (serial == real)
-            row.numbers[column] = number_of_real(value);
+            row_.numbers[column] = number_of_real(value);
         else if (serial > words && serial % 2 == 1)
-            row.text = {reinterpret_cast<const char*>(value), static_cast<size_t>(bytes)};
+            row_.text = {reinterpret_cast<const char*>(value), static_cast<size_t>(bytes)};
     }
 }
 
-bool NumberRows::next_of_query(NumberRow& row) {
+bool NumberRows::next_of_query() {
     if (!query_->step()) return false;
     sqlite3_stmt* statement = query_->raw();
-    row = {};
-    row.key = query_->number(0);
+    row_ = {};
+    row_.key = query_->number(0);
     for (size_t i = 0; i < columns_; ++i) {
         const int column = static_cast<int>(i) + 1;
         const int type = sqlite3_column_type(statement, column);
         if (type == SQLITE_NULL) continue;
         const bool is_number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-        row.set(i, is_number ? sqlite3_column_int64(statement, column) : 0);
+        row_.set(i, is_number ? sqlite3_column_int64(statement, column) : 0);
         if (type == SQLITE_TEXT)
-            row.text = {reinterpret_cast<const char*>(sqlite3_column_text(statement, column)),
-                        static_cast<size_t>(sqlite3_column_bytes(statement, column))};
+            row_.text = {reinterpret_cast<const char*>(sqlite3_column_text(statement, column)),
+                         static_cast<size_t>(sqlite3_column_bytes(statement, column))};
     }
     return true;
 }

@@ -38,7 +38,13 @@ class NumberRows {
     // `columns` without the key, at most kMostColumns; rows from that key on.
     NumberRows(const Database& base, const std::string& table, const std::string& key,
                const std::vector<std::string>& columns, int64_t first_key = INT64_MIN);
-    bool next(NumberRow& row) { return pages_ ? next_record(row) : next_of_query(row); }
+    bool next() { return pages_ ? next_record() : next_of_query(); }
+    const NumberRow& row() const { return row_; }  // which that was, until it is asked again
+    bool next(NumberRow& row) {
+        if (!next()) return false;
+        row = row_;
+        return true;
+    }
     bool is_from_pages() const { return pages_.has_value(); }
     // Passes over some of the rows that come next and say the same as the last one, but for their keys; how
     // many. Where that is not to be seen without reading them: none.
@@ -57,17 +63,18 @@ class NumberRows {
         size_t mixed() const { return ((front ^ back * 31) * 0x9E3779B97F4A7C15u) >> 58; }
     };
     static Header bytes_from(const uint8_t* begin);  // and what comes behind it
-    static Header mask_of(size_t bytes);
     // Where the numbers of rows with such a header are: most rows of a table have one of a few, and what a
     // header says is then worked out once.
     struct Plan {
         static constexpr size_t kLongest = 16;
         struct Number {
-            uint8_t column = 0, from = 0, shift = 0;  // of the eight bytes from there on
+            uint8_t column = 0, from = 0, shift = 0;  // of the eight bytes from there on in the row
         };
-        Header header, mask;
-        uint8_t header_bytes = 0;  // 0: there is no plan
-        uint8_t bytes = 0;         // of the row, at least
+        bool is_of(const uint8_t* begin, const uint8_t* end) const {
+            return (bytes_from(begin) & mask) == header && bytes <= end - begin;
+        }
+        Header header = {1, 0}, mask = {0, 0};  // at first those of no row
+        uint8_t bytes = 0;                      // of the row, at least
         uint8_t count = 0;
         uint32_t present = 0;
         std::array<Number, kMostColumns> numbers{};
@@ -75,19 +82,27 @@ class NumberRows {
         std::array<int64_t, kMostColumns> without_value{};
     };
     static constexpr size_t kPlans = 64;
-    bool next_record(NumberRow& row);
-    const Plan& plan_of(const Record& record);
-    void make_plan(const Record& record, size_t header_bytes, Plan& plan) const;
-    bool next_of_query(NumberRow& row);
-    void read(const Record& record, NumberRow& row) const;
+    static const Plan kNoPlan;
+    static constexpr std::array<Header, Plan::kLongest + 1> make_masks();
+    static const std::array<Header, Plan::kLongest + 1> kMasks;  // of headers, by how long they are
+    bool next_record();
+    [[gnu::noinline]] bool next_record_otherwise();
+    // What stands from there to there, which has all but the key; true.
+    [[gnu::noinline]] bool read(const uint8_t* begin, const uint8_t* end);
+    void read_as_planned(const uint8_t* begin);
+    void read_all(const uint8_t* begin, const uint8_t* end);
+    const Plan& plan_for(const uint8_t* begin, const uint8_t* end);
+    void make_plan(const uint8_t* begin, size_t header_bytes, Plan& plan) const;
+    bool next_of_query();
 
     std::optional<TablePages> pages_;
+    const Plan* plan_ = &kNoPlan;  // the last row's, of which `row_` has all that the header says
+    const Plan* plan_before_ = &kNoPlan;
+    NumberRow row_;
+    std::vector<Plan> plans_;     // by what headers are, mixed
     std::vector<uint8_t> asked_;  // by place in the record: the column that it is of; up to the last one
     std::optional<Query> query_;
     size_t columns_;
-    std::array<Plan, kPlans> plans_;  // by what headers are, mixed
-    size_t last_plan_ = 0;
-    bool had_plan_ = false;  // the last row: that one
 };
 
 }  // namespace gpushim::analysis

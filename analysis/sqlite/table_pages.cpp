@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "../failure.h"
 #include "page_format.h"
@@ -20,8 +21,6 @@ uint32_t two_bytes(const uint8_t* at) { return uint32_t{at[0]} << 8 | at[1]; }
 uint32_t four_bytes(const uint8_t* at) { return two_bytes(at) << 16 | two_bytes(at + 2); }
 
 constexpr const char* kAny = "SELECT 1 FROM sqlite_schema";
-
-constexpr uint64_t kGoesOn = 0x8080808080808080;  // a bit of each byte but the last
 
 }  // namespace
 
@@ -71,6 +70,7 @@ bool TablePages::read_header() {
     page_bytes_ = told == 1 ? 65'536 : told;
     if (page_bytes_ < 512 || (page_bytes_ & (page_bytes_ - 1)) != 0) return false;
     usable_bytes_ = page_bytes_ - header[kReservedPlace];
+    plain_places_ = usable_bytes_ - static_cast<uint32_t>(1 + kFirstKeyBytes);
     pages_ = static_cast<uint64_t>(bytes) / page_bytes_;
     hold(1);  // most tables have no more
     return true;
@@ -97,6 +97,15 @@ const uint8_t* TablePages::load(uint32_t page) {
     return chunk_.data() + size_t{page - chunk_first_} * page_bytes_;
 }
 
+bool TablePages::next(Record& record) {
+    do {
+        while (cell_ == cells_)
+            if (!next_leaf()) return false;
+        record = read_cell();
+    } while (record.key < first_key_);
+    return true;
+}
+
 bool TablePages::next_leaf() {
     while (!to_visit_.empty()) {
         const uint32_t number = to_visit_.back();
@@ -111,9 +120,8 @@ bool TablePages::next_leaf() {
         } else if (*page == kLeafPage) {
             page_ = page;
             page_end_ = page + usable_bytes_;
-            cell_places_ = page + header;
-            cell_ = 0;
-            cells_ = cells;
+            cell_ = page + header;
+            cells_ = cell_ + kCellPlaceBytes * cells;
             return true;
         } else {
             damaged();
@@ -136,23 +144,26 @@ void TablePages::visit_children(const uint8_t* page, const uint8_t* places, uint
     if (pages_at_once_ < kPagesAtOnce) hold(kPagesAtOnce);
 }
 
-// Keys follow each other, so nearly all are as long as the one before.
-void TablePages::note_key(int64_t bytes) {
-    key_bytes_ = bytes;
-    goes_on_bits_ = kGoesOn & (UINT64_MAX >> (64 - 8 * std::min(bytes, kFirstKeyBytes)));
-    goes_on_ = bytes > kFirstKeyBytes ? goes_on_bits_ : goes_on_bits_ >> 8;  // of all but the last
+void TablePages::note_key(uint64_t key, const uint8_t* begin, const uint8_t* end) {
+    key_bytes_ = end - begin;
+    key_shift_ = static_cast<uint8_t>(64 - 8 * std::min(key_bytes_, kFirstKeyBytes));
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, begin, sizeof bytes);
+    same_bits_ = __builtin_bswap64(bytes) >> key_shift_ & kSameBits;
+    const uint64_t of_these = key_bytes_ > kFirstKeyBytes ? key >> 8 : key;
+    upper_key_ = of_these >> kOtherBits << kOtherBits;
 }
 
-void TablePages::read_cell(Record& record) {
-    const uint32_t place = two_bytes(cell_places_ + size_t{2} * cell_++);
+Record TablePages::read_cell() {
+    const uint32_t place = two_bytes(std::exchange(cell_, cell_ + kCellPlaceBytes));
     if (place >= usable_bytes_) damaged();
     uint64_t bytes = 0, key = 0;
     const uint8_t* const key_begin = read_varint(page_ + place, page_end_, bytes);
     const uint8_t* const begin = key_begin == nullptr ? nullptr : read_varint(key_begin, page_end_, key);
     // Longer ones go on elsewhere; ours are numbers and a word.
     if (begin == nullptr || bytes > static_cast<uint64_t>(page_end_ - begin)) damaged();
-    note_key(begin - key_begin);
-    record = {static_cast<int64_t>(key), begin, begin + bytes};
+    note_key(key, key_begin, begin);
+    return {static_cast<int64_t>(key), begin, begin + bytes};
 }
 
 }  // namespace gpushim::analysis

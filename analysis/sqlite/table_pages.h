@@ -42,17 +42,14 @@ class TablePages {
     // Rows from that key on; pages that only lead to earlier ones are not read.
     static std::optional<TablePages> open(const Database& base, const std::string& table,
                                           const std::string& key, int64_t first_key);
-    bool next(Record& record) {
-        do {
-            while (cell_ == cells_)
-                if (!next_leaf()) return false;
-            if (uint64_t key = 0; is_plain_cell(record, key)) {
-                ++cell_;
-                record.key = plain_key(key, record.begin);
-            } else {
-                read_cell(record);
-            }
-        } while (record.key < first_key_);
+    bool next(Record& record);
+    // The same of nearly all rows, in line; false: it is for next, which also tells whether there are more.
+    bool next_plain(Record& record) {
+        uint32_t key_bytes = 0;
+        if (cell_ == cells_ || !is_plain_cell(cell_, record, key_bytes)) return false;
+        record.key = plain_key(key_bytes, record.begin);
+        if (record.key < first_key_) return false;
+        cell_ += kCellPlaceBytes;
         return true;
     }
     // Passes over the rows that come next on the page, as long as `same` says so of what stands in one; how
@@ -61,8 +58,12 @@ class TablePages {
     size_t pass_while(const Same& same) {
         size_t passed = 0;
         if (first_key_ != INT64_MIN) return passed;
-        uint64_t key = 0;
-        for (Record record; cell_ != cells_ && is_plain_cell(record, key) && same(record); ++passed) ++cell_;
+        const uint8_t* cell = cell_;
+        Record record;
+        uint32_t key_bytes = 0;
+        for (; cell != cells_ && is_plain_cell(cell, record, key_bytes) && same(record); ++passed)
+            cell += kCellPlaceBytes;
+        cell_ = cell;
         return passed;
     }
     [[noreturn]] void damaged() const;
@@ -72,10 +73,10 @@ class TablePages {
     bool read_header();
     void hold(uint32_t pages);  // at once, from now on
     bool next_leaf();
-    void read_cell(Record& record);
-    bool is_plain_cell(Record& record, uint64_t& key) const;
-    int64_t plain_key(uint64_t key, const uint8_t* behind) const;
-    void note_key(int64_t bytes);
+    Record read_cell();
+    bool is_plain_cell(const uint8_t* cell, Record& record, uint32_t& key_bytes) const;
+    int64_t plain_key(uint32_t key_bytes, const uint8_t* behind) const;
+    void note_key(uint64_t key, const uint8_t* begin, const uint8_t* end);
     const uint8_t* load(uint32_t page);
     void visit_children(const uint8_t* page, const uint8_t* header, uint32_t cells);
 
@@ -88,37 +89,44 @@ class TablePages {
     std::vector<uint32_t> to_visit_;    // the next one last
     std::vector<uint8_t> chunk_;        // some pages that follow each other
     uint32_t chunk_first_ = 0;          // its first page; 0: there is none
-    const uint8_t *page_ = nullptr, *page_end_ = nullptr, *cell_places_ = nullptr;
-    uint32_t cell_ = 0, cells_ = 0;
-    // Of the last key, and which bits of its first eight bytes tell that another one follows, and what they
-    // said.
+    static constexpr size_t kCellPlaceBytes = 2;
+    const uint8_t *page_ = nullptr, *page_end_ = nullptr;
+    const uint8_t *cell_ = nullptr, *cells_ = nullptr;  // where it says where the next one is; all of them
+    uint32_t plain_places_ = 0;                         // from there on a page has no eight bytes for a key
+    // Of the last key that was read in full: how long it is; of its first eight bytes, those of them that are
+    // its own, what they say but for the numbers of the last four; what number that makes.
     int64_t key_bytes_ = 0;
-    uint64_t goes_on_bits_ = 0, goes_on_ = 1;
-    static constexpr int64_t kFirstKeyBytes = sizeof goes_on_;
+    uint8_t key_shift_ = 0;
+    uint64_t same_bits_ = 1, upper_key_ = 0;  // at first bits of none
+    static constexpr int64_t kFirstKeyBytes = sizeof same_bits_;
+    static constexpr uint64_t kSameBits = 0xffffffff80808080;
+    static constexpr int kOtherBits = 28;
 };
 
-// The cell that comes next, and the first eight bytes of its key on: a short one, whose key has as many bytes
-// as the last one's, so that where its row begins is known before its key is. Others are for read_cell.
-inline bool TablePages::is_plain_cell(Record& record, uint64_t& key) const {
-    const uint8_t* const at_place = cell_places_ + size_t{2} * cell_;
-    const uint8_t* const at = page_ + (size_t{at_place[0]} << 8 | at_place[1]);
-    if (page_end_ - at <= 1 + kFirstKeyBytes || *at >= 0x80) return false;
+// Such a cell: a short one, whose key has as many bytes as the last one's, so that where its row begins is
+// known before its key is. Keys follow each other, so nearly all begin as the one before, too, and only four
+// bytes have to be made a number. Others are for read_cell.
+inline bool TablePages::is_plain_cell(const uint8_t* cell, Record& record, uint32_t& key_bytes) const {
+    static_assert(std::endian::native == std::endian::little);
+    uint16_t place = 0;
+    std::memcpy(&place, cell, sizeof place);
+    place = __builtin_bswap16(place);
+    if (place >= plain_places_) return false;
+    const uint8_t* const at = page_ + place;
+    uint64_t key = 0;
     std::memcpy(&key, at + 1, sizeof key);
+    key = __builtin_bswap64(key) >> key_shift_;
+    key_bytes = static_cast<uint32_t>(key);
     record.begin = at + 1 + key_bytes_;
     record.end = record.begin + *at;
-    return (key & goes_on_bits_) == goes_on_ && record.end <= page_end_;
+    return *at < 0x80 && (key & kSameBits) == same_bits_ && record.end <= page_end_;
 }
 
-// Of its first eight bytes, and of where it ends.
-inline int64_t TablePages::plain_key(uint64_t bytes, const uint8_t* behind) const {
-    static_assert(std::endian::native == std::endian::little);
-    constexpr uint64_t kNumber =
-        0x7f7f7f7f7f7f7f7f;  // each byte's highest bit tells that another one follows
-    uint64_t key = __builtin_bswap64(bytes) >> (64 - 8 * std::min(key_bytes_, kFirstKeyBytes)) & kNumber;
-    // Two of 7 bits become one of 14, two of these one of 28, and those the number.
-    key = (key & 0x007f007f007f007f) | (key & 0x7f007f007f007f00) >> 1;
-    key = (key & 0x00003fff00003fff) | (key & 0x3fff00003fff0000) >> 2;
-    key = (key & 0x000000000fffffff) | (key & 0x0fffffff00000000) >> 4;
+// Of these four bytes, each of whose highest bits tells that another one follows, and of where it ends.
+inline int64_t TablePages::plain_key(uint32_t key_bytes, const uint8_t* behind) const {
+    // Two of 7 bits become one of 14, and those the number.
+    const uint32_t halves = (key_bytes & 0x007f007f) | (key_bytes >> 1 & 0x3f803f80);
+    const uint64_t key = upper_key_ | (halves & 0x3fff) | (halves >> 2 & 0xfffc000);
     // All bits of a ninth byte are its own.
     return static_cast<int64_t>(key_bytes_ > kFirstKeyBytes ? key << 8 | behind[-1] : key);
 }

@@ -86,6 +86,31 @@ TEST_CASE("rows of pages are those of a statement", "[number_rows]") {
     CHECK(all(std::move(rows), 3) == expected);
 }
 
+// Rows that say the same columns in as many bytes, one behind the other, and such kinds by twos, by threes
+// and by sixes in turn; some have a text between them.
+TEST_CASE("rows of one kind and kinds in turn are those of a statement", "[number_rows]") {
+    const File file(
+        "PRAGMA page_size = 512; CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER, skipped TEXT, b INTEGER, "
+        "w "
+        "TEXT);"
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 12000), kinds AS (SELECT i,"
+        " CASE i / 1000 % 4 WHEN 0 THEN i / 40 % 6 WHEN 1 THEN i % 2 WHEN 2 THEN i % 3 + 2 ELSE i % 6 END"
+        " AS kind FROM n)"
+        " INSERT INTO t SELECT i * 37, CASE kind WHEN 1 THEN 1 WHEN 2 THEN i % 100 + 2 WHEN 3 THEN 0 WHEN 4"
+        " THEN i + 300 END, 'as long', CASE kind WHEN 0 THEN 1 WHEN 1 THEN i % 100 + 2 WHEN 3 THEN"
+        " (1 << 40) + i WHEN 4 THEN 0 END, CASE WHEN kind = 5 OR i % 97 = 0 THEN 'word ' || i END FROM "
+        "kinds");
+    const Database base(file.path());
+    const int64_t first = GENERATE(INT64_MIN, 37 * 4321);
+    NumberRows rows(base, "t", "k", kColumns, first);
+    REQUIRE(rows.is_from_pages());
+    const Rows expected =
+        by_sql(base, "SELECT k, b, NULL, a, coalesce(w, '') FROM t WHERE k >= " + std::to_string(first) +
+                         " ORDER BY k");
+    REQUIRE(expected.size() > 7000);
+    CHECK(all(std::move(rows), 3) == expected);
+}
+
 // One behind the other of the same length, longer ones, and negative ones, which are the longest.
 TEST_CASE("keys of every length are read", "[number_rows]") {
     const File file(
