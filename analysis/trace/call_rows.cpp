@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <string>
 
 #include "../../shim/schema/flags.h"
 #include "host_inside.h"
@@ -31,6 +31,11 @@ CallKind kind_of(const TraceWords& words, int64_t api_id) {
     return words.kind_of_api.get_or(api_id, CallKind::other);
 }
 
+int64_t size_of(const NumberRow& row, size_t column) {
+    const int64_t bytes = row.number_or(column, kNotRecorded);
+    return is_plausible_size(bytes) ? bytes : kNotRecorded;
+}
+
 void fill_launch(const NumberRow& row, const TraceWords&, Call& call) {
     call.type = row.is_null(kGroup) ? OperationClass::compute : OperationClass::comm;
     call.detail = row.number_or(kFirst, kNotRecorded);
@@ -44,7 +49,7 @@ void fill_copy(const NumberRow& row, const TraceWords&, Call& call) {
     if (direction == kOnTheHost) call.kind = CallKind::other;
     call.type = direction >= 0 && direction < 5 ? kCopies[direction] : OperationClass::copy;
     call.api_id = row.number(kFirst);
-    call.bytes = row.number_or(kSecond, kNotRecorded);
+    call.bytes = size_of(row, kSecond);
     call.detail = row.number_or(kFourth, kNotRecorded);
     call.blocking = (row.number(kFlags) & kRowBlocking) != 0;
     // Only from a device to the host do calls return when the bytes are there, and then always.
@@ -54,7 +59,7 @@ void fill_copy(const NumberRow& row, const TraceWords&, Call& call) {
 void fill_memset(const NumberRow& row, const TraceWords&, Call& call) {
     call.type = OperationClass::memset;
     call.api_id = row.number(kFirst);
-    call.bytes = row.number_or(kSecond, kNotRecorded);
+    call.bytes = size_of(row, kSecond);
     call.blocking = (row.number(kFlags) & kRowBlocking) != 0;
 }
 
@@ -86,13 +91,14 @@ void fill_call(const NumberRow& row, const TraceWords& words, Call& call) {
 
 void fill_memory(const NumberRow& row, const TraceWords&, Call& call) {
     call.api_id = row.number(kFirst);
+    // Below 0: freed.
     call.bytes = row.number_or(kSecond, kNotRecorded);
 }
 
 void fill_collective(const NumberRow& row, const TraceWords&, Call& call) {
     call.api_id = row.number(kFirst);
     call.target_id = row.number_or(kSecond, kNoTarget);
-    call.bytes = row.number_or(kThird, kNotRecorded);
+    call.bytes = size_of(row, kThird);
     call.detail = row.number_or(kFourth, kNotRecorded);
 }
 
@@ -219,69 +225,7 @@ std::vector<std::string> columns_of(const CallTable& table) {
     return {table.columns.begin(), table.columns.end()};
 }
 
-// The driver, the runtime and HIP call the same things by the same names behind their own letters.
-std::string_view without_prefix(std::string_view base) {
-    for (const std::string_view prefix : {"cuda", "cu", "hip"})
-        if (base.starts_with(prefix)) return base.substr(prefix.size());
-    return {};
-}
-bool does_any(std::string_view base, std::initializer_list<std::string_view> begins) {
-    const std::string_view does = without_prefix(base);
-    return std::any_of(begins.begin(), begins.end(),
-                       [&](std::string_view begin) { return does.starts_with(begin); });
-}
-bool loads_code(std::string_view base) { return does_any(base, {"ModuleLoad", "LibraryLoad", "Link"}); }
-bool looks_up(std::string_view base) {
-    return does_any(base, {"ModuleGetFunction", "LibraryGetKernel", "FuncLoad", "KernelGetFunction",
-                           "FuncGetAttributes"});
-}
-
-// What goes on around an executable graph, but for launching it.
-bool makes_graph(std::string_view base) {
-    return does_any(base, {"GraphInstantiate", "GraphExec", "GraphUpload"});
-}
-bool begins_capture(std::string_view base) { return does_any(base, {"StreamBeginCapture"}); }
-bool ends_capture(std::string_view base) { return does_any(base, {"StreamEndCapture"}); }
-
-CallKind kind_of(const std::string& kind, const std::string& base) {
-    if (kind == "sync") return CallKind::sync;
-    if (kind == "record") return CallKind::record;
-    if (kind == "wait") return CallKind::wait;
-    if (kind == "host_call") return CallKind::host_call;
-    if (kind == "memory") return CallKind::memory;
-    if (begins_capture(base)) return CallKind::begin_capture;
-    if (ends_capture(base)) return CallKind::end_capture;
-    if (makes_graph(base)) return CallKind::make_graph;
-    return loads_code(base) ? CallKind::load : CallKind::other;
-}
-
 }  // namespace
-
-TraceWords words_of(const Database& base) {
-    TraceWords words;
-    Query streams = base.prepare("SELECT id FROM stream ORDER BY id");
-    for (int32_t lane = 0; streams.step(); ++lane) words.lane_of_stream[streams.number(0)] = lane;
-    Query apis = base.prepare("SELECT id, kind, base FROM api");
-    while (apis.step()) {
-        words.kind_of_api[apis.number(0)] = kind_of(apis.text(1), apis.text(2));
-        if (looks_up(apis.text(2))) words.lookups.insert(apis.number(0));
-    }
-    if (base.is_of_first_schema()) return words;
-    Query errors = base.prepare(
-        "SELECT id, start_low_ns, start_high_ns, end_low_ns, end_high_ns, likely_ns, events, queued"
-        " FROM level_error");
-    while (errors.step())
-        words.errors[errors.number(0)] = {plausible_span(errors.number(1)),
-                                          plausible_span(errors.number(2)),
-                                          plausible_span(errors.number(3)),
-                                          plausible_span(errors.number(4)),
-                                          plausible_span(errors.number(5)),
-                                          static_cast<int32_t>(errors.number(6)),
-                                          errors.number(7) != 0};
-    Query classes = base.prepare("SELECT DISTINCT class FROM host_gap WHERE class IS NOT NULL");
-    while (classes.step()) words.host_classes.push_back(classes.text(0));
-    return words;
-}
 
 std::vector<const CallTable*> call_tables(const Database& base, CallsOf which) {
     std::vector<const CallTable*> all;
@@ -299,68 +243,66 @@ int64_t count_calls(const Database& base) {
     return rows;
 }
 
-CallRows::CallRows(const Database& base, const CallTable& table, const TraceWords& words, CallsOf which,
-                   Interval entered)
-    : table_(&table),
-      words_(&words),
-      only_devices_(which == CallsOf::devices),
-      until_ns_(entered.end_ns),
-      rows_(base, table.name, "enter_ns", columns_of(table), entered.start_ns) {
-    if (table.has_times && which != CallsOf::host_times && !base.is_of_first_schema()) {
-        times_.emplace(base, std::string(table.name) + "_device", "enter_ns",
-                       std::vector<std::string>{"start_offset_ns", "dur_ns", "level_error_id"},
-                       entered.start_ns);
-        has_times_ = times_->next(times_row_);
-    }
-    step();
-}
-
 // One that can have been, and did what calls of its table do.
 inline bool CallRows::is_call() const {
+    const NumberRow& row = rows_.row();
     const FlagTest* wanted = table_->wanted;
-    if (wanted != nullptr && (row_.is_null(kFlags) || !(*wanted)(row_.number(kFlags)))) return false;
-    return is_plausible_call(row_.number_or(kDur, 0));
-}
-
-void CallRows::step() {
-    do has_row_ = rows_.next(row_) && row_.key < until_ns_;
-    while (has_row_ && (!is_call() || (table_->tells != nullptr && !tells_what_is_asked())));
+    if (wanted != nullptr && (row.is_null(kFlags) || !(*wanted)(row.number(kFlags)))) return false;
+    return is_plausible_call(row.number(kDur));  // NULL: 0
 }
 
 bool CallRows::tells_what_is_asked() const {
-    if (row_.is_null(kFirst)) return false;
-    const CallKind kind = kind_of(*words_, row_.number(kFirst));
+    const NumberRow& row = rows_.row();
+    if (row.is_null(kFirst)) return false;
+    const CallKind kind = kind_of(*words_, row.number(kFirst));
     // An event that is recorded into a graph orders nothing, but was called.
-    if (table_->tells(kind) && !kRan(row_.number(kFlags))) return false;
+    if (table_->tells(kind) && !kRan(row.number(kFlags))) return false;
     return !only_devices_ || table_->tells(kind);
 }
 
-void CallRows::read(Call& call) {
-    call = {};
-    call.kind = table_->kind;
-    call.enter_ns = plausible_time(row_.key);
-    call.exit_ns = call.enter_ns + plausible_span(row_.number(kDur));
-    call.thread_id = row_.number(kThread);
-    call.lane =
-        row_.is_null(kStream) ? kNoLane : words_->lane_of_stream.get_or(row_.number(kStream), kNoLane);
-    call.target_id = kNoTarget;
-    call.group_id = row_.number_or(kGroup, kNotRecorded);
-    table_->fill(row_, *words_, call);
-    if (call.kind != CallKind::memory && !is_plausible_size(call.bytes)) call.bytes = kNotRecorded;
-    if (times_) read_times(call);
-    step();
+inline bool CallRows::is_asked_for() const {
+    return is_call() && (table_->tells == nullptr || tells_what_is_asked());
 }
 
-void CallRows::read_times(Call& call) {
+inline void CallRows::step() {
+    has_row_ = rows_.next() && enter_ns() < until_ns_;
+    if (has_row_ && !is_asked_for()) pass_others();
+}
+
+void CallRows::pass_others() {
+    do has_row_ = rows_.next() && enter_ns() < until_ns_;
+    while (has_row_ && !is_asked_for());
+}
+
+inline int32_t CallRows::lane_of(int64_t stream_id) {
+    return stream_id == last_stream_id_ ? last_lane_ : find_lane(stream_id);
+}
+
+int32_t CallRows::find_lane(int64_t stream_id) {
+    last_stream_id_ = stream_id;
+    return last_lane_ = words_->lane_of_stream.get_or(stream_id, kNoLane);
+}
+
+inline const TraceWords::Error* CallRows::error_of(int64_t level_error_id) {
+    const bool is_last = last_error_ != nullptr && level_error_id == last_error_id_;
+    return is_last ? last_error_ : find_error(level_error_id);
+}
+
+const TraceWords::Error* CallRows::find_error(int64_t level_error_id) {
+    last_error_id_ = level_error_id;
+    return last_error_ = words_->errors.find(level_error_id);
+}
+
+inline void CallRows::read_times(Call& call) {
     constexpr size_t kStartOffset = 0, kLasted = 1, kError = 2;
-    while (has_times_ && times_row_.key < row_.key) has_times_ = times_->next(times_row_);
-    if (!has_times_ || times_row_.key != row_.key) return;
-    if (times_row_.is_null(kStartOffset) || times_row_.is_null(kLasted)) return;
-    const TraceWords::Error* error = words_->errors.find(times_row_.number(kError));
-    const int64_t dur_ns = plausible_span(times_row_.number(kLasted));
-    if (error == nullptr || dur_ns < 0) return;
-    const int64_t start_ns = call.enter_ns + plausible_span(times_row_.number(kStartOffset));
-    const int64_t end_ns = start_ns + dur_ns;
+    while (has_times_ && times_->row().key < enter_ns()) has_times_ = times_->next();
+    if (!has_times_ || times_->row().key != enter_ns()) return;
+    const NumberRow& row = times_->row();
+    if (row.is_null(kStartOffset) || row.is_null(kLasted) || row.number(kLasted) < 0) return;
+    const TraceWords::Error* error = error_of(row.number(kError));
+    if (error == nullptr) return;
+    const int64_t start_ns = call.enter_ns + plausible_span(row.number(kStartOffset));
+    const int64_t end_ns = start_ns + plausible_span(row.number(kLasted));
     call.timed = true;
     call.times = {start_ns,
                   start_ns - error->start_low_ns,
@@ -371,6 +313,44 @@ void CallRows::read_times(Call& call) {
                   error->likely_ns,
                   error->events,
                   error->queued};
+}
+
+CallRows::CallRows(const Database& base, const CallTable& table, const TraceWords& words, CallsOf which,
+                   Interval entered)
+    : table_(&table),
+      words_(&words),
+      only_devices_(which == CallsOf::devices),
+      until_ns_(entered.end_ns),
+      rows_(base, table.name, "enter_ns", columns_of(table), entered.start_ns),
+      last_lane_(words.lane_of_stream.get_or(last_stream_id_, kNoLane)) {
+    blank_.kind = table.kind;
+    blank_.lane = kNoLane;
+    blank_.target_id = kNoTarget;
+    if (table.has_times && which != CallsOf::host_times && !base.is_of_first_schema()) {
+        times_.emplace(base, std::string(table.name) + "_device", "enter_ns",
+                       std::vector<std::string>{"start_offset_ns", "dur_ns", "level_error_id"},
+                       entered.start_ns);
+        has_times_ = times_->next();
+    }
+    step();
+}
+
+// All but its lane and when it ran, with no call on the way, so that nothing is saved.
+void CallRows::read_row(Call& call) const {
+    const NumberRow& row = rows_.row();
+    call = blank_;
+    call.enter_ns = plausible_time(row.key);
+    call.exit_ns = call.enter_ns + row.number(kDur);  // which is_call has found plausible
+    call.thread_id = row.number(kThread);
+    call.group_id = row.number_or(kGroup, kNotRecorded);
+    table_->fill(row, *words_, call);
+}
+
+void CallRows::read(Call& call) {
+    read_row(call);
+    if (!rows_.row().is_null(kStream)) call.lane = lane_of(rows_.row().number(kStream));
+    if (times_) read_times(call);
+    step();
 }
 
 }  // namespace gpushim::analysis

@@ -3,31 +3,14 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "../interval/interval.h"
 #include "../sqlite/number_rows.h"
-#include "by_number.h"
 #include "call.h"
+#include "trace_words.h"
 
 namespace gpushim::analysis {
-
-// What the numbers in rows mean.
-struct TraceWords {
-    struct Error {
-        int64_t start_low_ns, start_high_ns, end_low_ns, end_high_ns, likely_ns;
-        int32_t events;
-        bool queued;
-    };
-    ByNumber<int32_t> lane_of_stream;
-    ByNumber<Error> errors;
-    ByNumber<CallKind> kind_of_api;
-    std::unordered_set<int64_t> lookups;    // APIs that look functions up
-    std::vector<std::string> host_classes;  // what samples said a thread was blocked on
-};
-TraceWords words_of(const Database& base);
 
 // Those that say what devices did, or all; or all without device times.
 enum class CallsOf : uint8_t { devices, host_too, host_times };
@@ -44,14 +27,21 @@ class CallRows {
              Interval entered);
 
     bool has_row() const { return has_row_; }
-    int64_t enter_ns() const { return row_.key; }  // of the row that it stands at
-    void read(Call& call);                         // that row; then it stands at the next one
+    int64_t enter_ns() const { return rows_.row().key; }  // of the row that it stands at
+    void read(Call& call);                                // that row; then it stands at the next one
 
   private:
     void step();
+    [[gnu::noinline]] void pass_others();
+    bool is_asked_for() const;
     bool is_call() const;
     bool tells_what_is_asked() const;
+    [[gnu::noinline]] void read_row(Call& call) const;
     void read_times(Call& call);
+    int32_t lane_of(int64_t stream_id);
+    [[gnu::noinline]] int32_t find_lane(int64_t stream_id);
+    const TraceWords::Error* error_of(int64_t level_error_id);
+    [[gnu::noinline]] const TraceWords::Error* find_error(int64_t level_error_id);
 
     const CallTable* table_;
     const TraceWords* words_;
@@ -59,8 +49,12 @@ class CallRows {
     int64_t until_ns_;
     NumberRows rows_;
     std::optional<NumberRows> times_;
-    NumberRow row_, times_row_;
+    Call blank_ = {};  // what all calls of the table have
     bool has_row_ = false, has_times_ = false;
+    // Rows mostly say the same as the one before.
+    int64_t last_stream_id_ = 0, last_error_id_ = 0;
+    int32_t last_lane_;
+    const TraceWords::Error* last_error_ = nullptr;
 };
 
 }  // namespace gpushim::analysis

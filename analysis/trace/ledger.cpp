@@ -21,7 +21,8 @@ void count_rows(const Database& base, const EventTable& table, Ledger& ledger) {
     NumberRows rows(
         base, table.name, "enter_ns",
         is_many ? std::vector<std::string>{"flags", table.calls} : std::vector<std::string>{"flags"});
-    for (NumberRow row; rows.next(row);) {
+    while (rows.next()) {
+        const NumberRow& row = rows.row();
         const auto alike = static_cast<int64_t>(1 + rows.pass_alike());
         if (row.is_null(kFlags)) continue;
         const int64_t flags = row.number(kFlags), calls = alike * (is_many ? row.number(kCalls) : 1);

@@ -24,6 +24,7 @@ Timeline::Timeline(const Trace& trace, CallsOf which, int64_t from_ns)
     std::erase_if(gone_calls_, [&](const Gone& gone) { return gone.span.end_ns <= from_ns; });
     for (const CallTable* table : call_tables(trace.base, which))
         tables_.emplace_back(trace.base, *table, words_, which, Interval{from_ns, trace.until_ns});
+    if (!gone_calls_.empty()) next_gone_ = gone_calls_.data();
     table_ = next_table();
 }
 
@@ -177,15 +178,6 @@ void Timeline::read_clocks(const Trace& trace) {
                            plausible_span(query.number(2)), span(3), span(4), span(5), span(6)});
 }
 
-bool Timeline::next(Call& call) {
-    if (next_gone(call)) return true;
-    if (table_ == nullptr) return false;
-    table_->read(call);
-    // Most rows follow one of the same table.
-    if (!table_->has_row() || table_->enter_ns() > others_from_ns_) table_ = next_table();
-    return true;
-}
-
 CallRows* Timeline::next_table() {
     CallRows* first = nullptr;
     others_from_ns_ = INT64_MAX;
@@ -199,8 +191,7 @@ CallRows* Timeline::next_table() {
 }
 
 bool Timeline::next_gone(Call& call) {
-    if (next_gone_ == gone_calls_.size()) return false;
-    const Gone& gone = gone_calls_[next_gone_];
+    const Gone& gone = *next_gone_;
     if (table_ != nullptr && table_->enter_ns() < gone.span.start_ns) return false;
     call = {};
     call.kind = CallKind::gone;
@@ -208,7 +199,7 @@ bool Timeline::next_gone(Call& call) {
     call.enter_ns = gone.span.start_ns;
     call.exit_ns = gone.span.end_ns;
     call.target_id = kNoTarget;
-    ++next_gone_;
+    next_gone_ = &gone == &gone_calls_.back() ? nullptr : &gone + 1;
     return true;
 }
 

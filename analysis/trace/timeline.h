@@ -24,8 +24,17 @@ class Timeline {
   public:
     // Calls entered at `from_ns` or later.
     explicit Timeline(const Trace& trace, CallsOf which = CallsOf::devices, int64_t from_ns = INT64_MIN);
+    Timeline(const Timeline&) = delete;
+    Timeline& operator=(const Timeline&) = delete;
 
-    bool next(Call& call);
+    bool next(Call& call) {
+        if (next_gone_ != nullptr && next_gone(call)) return true;
+        if (table_ == nullptr) return false;
+        table_->read(call);
+        // Most rows follow one of the same table.
+        if (!table_->has_row() || table_->enter_ns() > others_from_ns_) table_ = next_table();
+        return true;
+    }
 
     const std::vector<Lane>& lanes() const { return lanes_; }
     const Intervals& gone() const { return gone_; }                  // spans whose rows are
@@ -48,8 +57,8 @@ class Timeline {
 
     std::vector<Lane> lanes_;
     Intervals gone_;
-    std::vector<Gone> gone_calls_;  // by start
-    size_t next_gone_ = 0;
+    std::vector<Gone> gone_calls_;     // by start
+    const Gone* next_gone_ = nullptr;  // of these; nullptr: there are no more
     std::vector<Window> windows_;
     bool windows_left_out_ = false;
     std::vector<DeviceClock> clocks_;

@@ -137,6 +137,49 @@ TEST_CASE("of devices only, and without device times", "[timeline]") {
     for (const Call& call : calls_of(made, CallsOf::host_times)) CHECK(!call.timed);
 }
 
+// A stream may have the number 0, a row none, and one that no stream has.
+TEST_CASE("streams and levels of error may take turns", "[timeline]") {
+    Made made(2);
+    made.run("INSERT INTO stream VALUES (0, NULL, 1, 'made', NULL, 1, 0)");
+    const std::vector<std::pair<std::string, int32_t>> streams = {
+        {"0", 0}, {"0", 0}, {"9", kNoLane},    {"9", kNoLane},
+        {"1", 1}, {"2", 2}, {"1", 1},          {"5000000", kNoLane},
+        {"2", 2}, {"2", 2}, {"NULL", kNoLane}, {"0", 0}};
+    const std::vector<std::pair<int64_t, std::optional<int64_t>>> errors = {
+        {1, 0},  {2, 500}, {2, 500}, {9, {}},  {9, {}}, {1, 0},
+        {0, {}}, {2, 500}, {9, {}},  {2, 500}, {1, 0},  {1, 0}};
+    for (size_t i = 0; i < streams.size(); ++i) {
+        const std::string enter = std::to_string(10 * i);
+        made.run("INSERT INTO launch VALUES (" + enter + ", 4, 1, " + streams[i].first + ", 77, NULL, 0)");
+        made.run("INSERT INTO launch_device VALUES (" + enter + ", 1, 2, " + std::to_string(errors[i].first) +
+                 ")");
+    }
+    const auto calls = calls_of(made, CallsOf::devices);
+    REQUIRE(calls.size() == streams.size());
+    for (size_t i = 0; i < calls.size(); ++i) {
+        INFO(i);
+        CHECK(calls[i].lane == streams[i].second);
+        REQUIRE(calls[i].timed == errors[i].second.has_value());
+        if (calls[i].timed) CHECK(calls[i].times.likely_ns == *errors[i].second);
+    }
+}
+
+// Of memory that was freed they are below 0.
+TEST_CASE("bytes that nothing can have are not recorded", "[timeline]") {
+    Made made;
+    made.run("INSERT INTO api VALUES (2, 'cuMemFree_v2', 'cuMemFree', 'memory')");
+    made.run(
+        "INSERT INTO copy VALUES (200, 5, 1, 1, 2, -1, 1, 33, NULL, 0), (210, 5, 1, 1, 2, 1 << 50, 1, 33,"
+        " NULL, 0), (220, 5, 1, 1, 2, (1 << 50) + 1, 1, 33, NULL, 0)");
+    made.run("INSERT INTO memset VALUES (300, 5, 1, 1, 2, -64, NULL, 0)");
+    made.run("INSERT INTO memory VALUES (400, 5, 1, 2, 1, -4096, 4, 1, 4096, NULL, 0, NULL)");
+    made.run("INSERT INTO collective VALUES (500, 5, 1, 1, 8, 3, 9, 1000, 7, 0, NULL, -4000, 4, 0)");
+    std::vector<int64_t> bytes;
+    for (const Call& call : calls_of(made, CallsOf::host_too)) bytes.push_back(call.bytes);
+    CHECK(bytes == std::vector<int64_t>{kNotRecorded, int64_t{1} << 50, kNotRecorded, kNotRecorded, -4096,
+                                        kNotRecorded});
+}
+
 // Device times whose row is not there, and rows whose times are not.
 TEST_CASE("device times are those of the same enter", "[timeline]") {
     Made made;
