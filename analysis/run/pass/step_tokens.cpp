@@ -1,5 +1,6 @@
 #include "step_tokens.h"
 
+#include <bit>
 #include <charconv>
 #include <functional>
 #include <utility>
@@ -29,14 +30,44 @@ class Tokens {
 
     // false: it says nothing of steps.
     bool read(const Call& call, Token& token) {
+        if (call.kind != CallKind::operation || !is_kernel(call)) return read_other(call, token);
+        const OfShape& shape = of_kernel(call.detail);
+        if (shape.is_node) return read_other(call, token);
+        kernel(call, shape, token);
+        finish(token);
+        return true;
+    }
+
+  private:
+    struct OfShape {
+        int64_t hash = 0, name = 0;
+        bool is_optimizer = false, is_collective = false, is_node = false;
+        Purpose purpose = {};
+        int64_t blocks = 0;
+    };
+
+    static void begin(const Call& call, Token& token) {
+        token = {};
+        token.at_ns = call.enter_ns;
+        token.lane = call.lane;
+        token.kind = TokenKind::kernel;
+        token.thread = call.thread_id;
+    }
+
+    // What was met since the last one goes with it.
+    void finish(Token& token) {
+        add(token.purpose, std::exchange(node_purpose_, {}));
+        token.is_load = std::exchange(is_loading_, false);
+    }
+
+    bool read_other(const Call& call, Token& token) {
         if (call.kind == CallKind::load) is_loading_ = true;
         if (TraceFacts::is_migration(call)) return false;
         if (facts_.is_later_node(call)) {
             if (is_kernel(call)) add(node_purpose_, of_kernel(call.detail).purpose);
             return false;
         }
-        token = {0, call.enter_ns, call.lane, TokenKind::kernel};
-        token.thread = call.thread_id;
+        begin(call, token);
         if (call.kind == CallKind::operation) add_read(call);
         if (call.kind == CallKind::sync) {
             token.kind = TokenKind::sync;
@@ -46,7 +77,7 @@ class Tokens {
             return false;
         } else if (facts_.is_node(call)) {  // its graph is known by the first one
             token.kind = TokenKind::graph;
-            token.hash = token.name = mixed(5, call.api_id >= 0 ? call.api_id : hash_of(call));
+            token.hash = token.name = mixed(5, call.api_id >= 0 ? call.api_id : of_kernel(call.detail).hash);
             if (is_kernel(call)) token.purpose = of_kernel(call.detail).purpose;
         } else if (call.type == OperationClass::graph) {
             token.kind = TokenKind::graph;
@@ -58,24 +89,12 @@ class Tokens {
             token.hash = mixed(2, call.bytes);
             token.name = 2;
             token.bytes = call.bytes;
-        } else if (is_kernel(call)) {
-            kernel(call, token);
         } else {
             return false;
         }
-        add(token.purpose, std::exchange(node_purpose_, {}));
-        token.is_load = is_loading_;
-        is_loading_ = false;
+        finish(token);
         return true;
     }
-
-  private:
-    struct OfShape {
-        int64_t hash = 0, name = 0;
-        bool is_optimizer = false, is_collective = false;
-        Purpose purpose = {};
-        int64_t blocks = 0;
-    };
 
     static bool is_kernel(const Call& call) {
         return call.type == OperationClass::compute || call.type == OperationClass::comm;
@@ -92,14 +111,8 @@ class Tokens {
         read_bytes_ = is_known ? read_bytes_ + call.bytes : -1;
     }
 
-    int64_t hash_of(const Call& call) {
-        Token token = {};
-        kernel(call, token);
-        return token.hash;
-    }
-
-    void kernel(const Call& call, Token& token) {
-        const OfShape& shape = of_kernel(call.detail);
+    static void kernel(const Call& call, const OfShape& shape, Token& token) {
+        begin(call, token);
         token.hash = shape.hash;
         token.name = shape.name;
         token.is_optimizer = shape.is_optimizer;
@@ -110,17 +123,14 @@ class Tokens {
 
     const OfShape& of_kernel(int64_t id) {
         const OfShape* const met = of_shape_.find(id);
-        return met != nullptr ? *met : of_shape_[id] = of_shape(id);
+        return met != nullptr ? *met : meet(id);
     }
+    [[gnu::noinline]] const OfShape& meet(int64_t id) { return of_shape_[id] = of_shape(id); }
 
+    // All of it at once.
     static void add(Purpose& sum, const Purpose& more) {
-        sum.trains |= more.trains;
-        sum.serves |= more.serves;
-        sum.prefills |= more.prefills;
-        sum.decodes |= more.decodes;
-        sum.attends |= more.attends;
-        sum.samples |= more.samples;
-        sum.weighs |= more.weighs;
+        static_assert(sizeof(Purpose) == sizeof(uint64_t));
+        sum = std::bit_cast<Purpose>(std::bit_cast<uint64_t>(sum) | std::bit_cast<uint64_t>(more));
     }
 
     Purpose purpose_of(int32_t kernel) const {
@@ -155,16 +165,18 @@ class Tokens {
 
     OfShape of_shape(int64_t id) const {
         const Shape* shape = facts_.shapes.find(id);
-        if (shape == nullptr || shape->kernel < 0) return {mixed(3, id)};
+        const bool is_node = shape != nullptr && shape->is_node;
+        if (shape == nullptr || shape->kernel < 0) return {.hash = mixed(3, id), .is_node = is_node};
         const auto index = static_cast<size_t>(shape->kernel);
         const KernelFamily family = facts_.kernels[index].facts.family;
         const int64_t name = names_[index];
-        return {mixed(mixed(name, shape->blocks), shape->threads_per_block),
-                name,
-                family == KernelFamily::optimizer,
-                family == KernelFamily::comm,
-                purpose_of(shape->kernel),
-                shape->blocks};
+        return {.hash = mixed(mixed(name, shape->blocks), shape->threads_per_block),
+                .name = name,
+                .is_optimizer = family == KernelFamily::optimizer,
+                .is_collective = family == KernelFamily::comm,
+                .is_node = is_node,
+                .purpose = purpose_of(shape->kernel),
+                .blocks = shape->blocks};
     }
 
     const TraceFacts& facts_;
