@@ -75,8 +75,7 @@ class Cutter {
     explicit Cutter(const Period& period) : period_(period) {}
 
     void add(const Token& token) {
-        const uint64_t key = keys_.of(token, period_.anchor.kind);
-        if (key == period_.anchor.key) {
+        if (is_anchor(token)) {
             if (pieces_.empty()) find_first();
             if (is_open_) end_piece(token.at_ns);
             is_open_ = true;
@@ -98,6 +97,13 @@ class Cutter {
     }
 
   private:
+    // A token of another hash has another key, which need not be made where it asks for no token before.
+    bool is_anchor(const Token& token) {
+        const Candidate& anchor = period_.anchor;
+        if (anchor.kind == KeyKind::exact && token.hash != anchor.hash) return false;
+        return keys_.of(token, anchor.kind) == anchor.key;
+    }
+
     // What the anchor begins before the first real step (weights are copied to the device, too) holds little
     // of what a step holds, and is none.
     bool is_like_step(const Tally& piece) const { return holds_of_step(piece, 0.5); }

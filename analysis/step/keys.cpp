@@ -16,36 +16,17 @@ uint64_t of_kind(KeyKind kind, uint64_t value) { return joined(value, static_cas
 
 }  // namespace
 
-uint64_t mixed(uint64_t value) {
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
-    return value ^ (value >> 31);
-}
-
-int64_t name_of(const Token& token) { return token.name != 0 ? token.name : token.hash; }
-
-KeySet Keys::of(const Token& token) {
-    const Place place = next(token);
-    KeySet set{};
-    for (size_t kind = 0; kind < kKeyKinds; ++kind)
-        set.key[kind] = key_of(token, place, static_cast<KeyKind>(kind));
-    return set;
-}
-
-uint64_t Keys::of(const Token& token, KeyKind kind) {
-    return key_of(token, next(token, kind == KeyKind::exact || kind == KeyKind::pair), kind);
-}
-
-Keys::Place Keys::next(const Token& token, bool needs_lane) {
+// Of what a key does not need, nothing is found out.
+inline Keys::Place Keys::next(const Token& token, KeyKind kind) {
     Place place = {0, 0, std::exchange(before_, token.kind)};
-    if (token.kind == TokenKind::sync || !needs_lane) return place;
+    if (token.kind == TokenKind::sync || (kind != KeyKind::exact && kind != KeyKind::pair)) return place;
     place.self = joined(static_cast<uint64_t>(token.hash), lane_of(token));
-    place.before = std::exchange(before_on_lane_[token.lane], place.self);
+    if (kind == KeyKind::pair) place.before = std::exchange(before_on_lane_[token.lane], place.self);
     return place;
 }
 
 // A sync ends what was; what begins is the operation after it.
-uint64_t Keys::key_of(const Token& token, const Place& place, KeyKind kind) {
+inline uint64_t Keys::key_of(const Token& token, const Place& place, KeyKind kind) {
     if (token.kind == TokenKind::sync) return 0;
     switch (kind) {
         case KeyKind::exact:
@@ -63,5 +44,15 @@ uint64_t Keys::key_of(const Token& token, const Place& place, KeyKind kind) {
     }
     return 0;
 }
+
+KeySet Keys::of(const Token& token) {
+    const Place place = next(token, KeyKind::pair);  // which needs all
+    KeySet set{};
+    for (size_t kind = 0; kind < kKeyKinds; ++kind)
+        set.key[kind] = key_of(token, place, static_cast<KeyKind>(kind));
+    return set;
+}
+
+uint64_t Keys::of(const Token& token, KeyKind kind) { return key_of(token, next(token, kind), kind); }
 
 }  // namespace gpushim::analysis

@@ -17,8 +17,13 @@ struct KeySet {
     std::array<uint64_t, kKeyKinds> key;  // by KeyKind; 0: not of this kind
 };
 
-uint64_t mixed(uint64_t value);  // spreads the bits (the finaliser of splitmix64)
-int64_t name_of(const Token& token);
+// Spreads the bits (the finaliser of splitmix64).
+inline uint64_t mixed(uint64_t value) {
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
+    return value ^ (value >> 31);
+}
+inline int64_t name_of(const Token& token) { return token.name != 0 ? token.name : token.hash; }
 
 class Keys {
   public:
@@ -31,7 +36,7 @@ class Keys {
         uint64_t self, before;  // of its lane; 0: none
         TokenKind behind;       // what was before it on any
     };
-    Place next(const Token& token, bool needs_lane = true);
+    Place next(const Token& token, KeyKind kind);
     static uint64_t key_of(const Token& token, const Place& place, KeyKind kind);
     ByNumber<uint64_t> before_on_lane_;
     TokenKind before_ = TokenKind::sync;  // the run's first operation follows nothing, as one after a sync
