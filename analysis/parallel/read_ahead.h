@@ -4,7 +4,9 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -17,7 +19,8 @@ namespace gpushim::analysis {
 template <class Item>
 class ReadAhead {
   public:
-    using Source = std::function<bool(Item&)>;  // false: there are no more
+    // False: there are no more. What it is given to fill may be an item that was taken before.
+    using Source = std::function<bool(Item&)>;
 
     ReadAhead(Source source, bool has_thread) : source_(std::move(source)) {
         if (!has_thread) return;
@@ -38,42 +41,61 @@ class ReadAhead {
     // Until it is asked again; nullptr: there are no more.
     Item* next() {
         if (!thread_.joinable()) return source_(item_) ? &item_ : nullptr;
-        if (next_ == items_.size() && !fetch()) return nullptr;
-        return &items_[next_++];
+        if (next_ == end_ && !fetch()) return nullptr;
+        return next_++;
     }
 
   private:
     static constexpr size_t kAtOnce = 512, kMostAhead = 64 * kAtOnce;
 
+    // As many of these as were read; the others' memory is there for more.
+    struct Load {
+        std::vector<Item> items;
+        size_t count = 0;
+    };
+
     bool fetch() {
+        if (!load_.items.empty()) give_back(std::exchange(load_.items, {}));
         auto more = handover_.take();
-        next_ = 0;
-        items_ = more ? std::move(*more) : std::vector<Item>();
+        load_ = more ? std::move(*more) : Load();
+        next_ = load_.items.data();
+        end_ = next_ + load_.count;
         return more.has_value();
+    }
+    void give_back(std::vector<Item> items) {
+        const std::lock_guard guard(spare_lock_);
+        spare_.push_back(std::move(items));
+    }
+    std::vector<Item> some_memory() {
+        {
+            const std::lock_guard guard(spare_lock_);
+            if (!spare_.empty()) {
+                std::vector<Item> items = std::move(spare_.back());
+                spare_.pop_back();
+                return items;
+            }
+        }
+        return std::vector<Item>(kAtOnce);
+    }
+    bool hand_over(Load& load) {
+        const size_t count = load.count;
+        return count == 0 || handover_.put(std::exchange(load, {}), count);
     }
     // What was read before a failure is handed over, too.
     void read() {
-        std::vector<Item> items;
+        Load load;
         std::exception_ptr failure;
-        const auto hand_over = [&] {
-            const size_t count = items.size();
-            return count == 0 || handover_.put(std::exchange(items, {}), count);
-        };
         try {
             while (!has_left_) {
-                if (items.empty()) items.reserve(kAtOnce);
-                if (!source_(items.emplace_back())) {
-                    items.pop_back();
-                    break;
-                }
-                if (items.size() == kAtOnce && !hand_over()) return;
+                if (load.items.empty()) load.items = some_memory();
+                if (!source_(load.items[load.count])) break;
+                if (++load.count == kAtOnce && !hand_over(load)) return;
             }
-            hand_over();
+            hand_over(load);
         } catch (...) {
-            if (!items.empty()) items.pop_back();  // which failed
             failure = std::current_exception();
             try {
-                hand_over();
+                hand_over(load);
             } catch (...) {  // no memory: the failure is told all the same
             }
         }
@@ -81,10 +103,12 @@ class ReadAhead {
     }
 
     Source source_;
-    Handover<std::vector<Item>> handover_{kMostAhead};
+    Handover<Load> handover_{kMostAhead};
     Item item_{};  // without a thread
-    std::vector<Item> items_;
-    size_t next_ = 0;
+    Load load_;    // of which these are left
+    Item *next_ = nullptr, *end_ = nullptr;
+    std::mutex spare_lock_;
+    std::vector<std::vector<Item>> spare_;  // memory of loads that were taken
     std::atomic<bool> has_left_ = false;
     std::thread thread_;
 };
