@@ -15,4 +15,6 @@ void use_one_heap() {
     mallopt(M_ARENA_MAX, 1);
 }
 
+void give_back_heap() { malloc_trim(0); }
+
 }  // namespace gpushim::analysis

@@ -7,4 +7,7 @@ namespace gpushim::analysis {
 // given back is not taken from the kernel a second time. Before there are threads.
 void use_one_heap();
 
+// What nobody holds goes back to the kernel now, also between what somebody does. Any thread.
+void give_back_heap();
+
 }  // namespace gpushim::analysis

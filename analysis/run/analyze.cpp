@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "../parallel/in_parallel.h"
+#include "../process/heap.h"
 #include "../terminal/progress.h"
 #include "../text/units.h"
 #include "../trace/call_rows.h"
@@ -113,6 +114,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     const int64_t derived = kDerive * std::accumulate(calls.begin(), calls.end(), int64_t{0});
     const ProgressPart part(derived, derived / static_cast<int64_t>(kRunSqlFiles));
     blaming(any_of(inputs.traces), [&] {
+        give_back_heap();  // of all that the passes held; what is derived takes as much again
         run.end_ranks();
         write_shared_gpus(all, busy, run);
         write_peaks(run);
