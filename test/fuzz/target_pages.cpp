@@ -24,7 +24,7 @@ void sum(const Database& base, const char* table) {
 }
 
 void read(const std::string& file) {
-    const Database base(file);
+    Database base(file);
     require_plain_tables(base);
     bound_work(base);
     for (const char* table : kTables) try {

@@ -105,13 +105,13 @@ def ranks_together(folder, first):
     """As many operations in each as in the largest: in steps as long as real training has them, of which
     traces of others hold 425 to 1,465 kernels, and in short ones, where most of the work is that of steps."""
     paths = [first] + [folder / f"rank{rank}.db" for rank in range(1, RANKS)]
-    for per_step, name, at_most, aim in ((10 * big_trace.PER_STEP, "100 M operations together", 25, 15),
-                                         (big_trace.PER_STEP, "100 M in short steps together", 60, 25)):
+    for per_step, name in ((10 * big_trace.PER_STEP, "100 M operations together"),
+                           (big_trace.PER_STEP, "100 M in short steps together")):
         operations = big_trace.made_ranks(paths, SIZES[-1], per_step)
         wall, cpu, memory = analysed(paths, folder / "run.db")
         where = (f"{RANKS} traces of {SIZES[-1]:,} launches, {per_step} in a step,"
                  f" {os.cpu_count()} processors")
-        yield Figure(name, wall * 100e6 / operations, "s", at_most=at_most, aim=aim,
+        yield Figure(name, wall * 100e6 / operations, "s", at_most=25, aim=15,
                      why=f"{where}: {wall:.1f} s, {cpu:.1f} s of CPU; load {os.getloadavg()[0]:.1f}")
     yield Figure("memory for all of them", memory / 2**20, "MiB", at_most=1024, why=where)
     took, took_cpu, memory = asked("report", folder / "run.db")
