@@ -70,7 +70,10 @@ class CommStepPart : public PartByCall<CommStepPart> {
         whole_.clear();
         for (const WholeStep& step : piece.steps) whole_.push_back(step.step);
         dependencies_.begin();
-        for (OfGpu& gpu : gpus_) gpu.clear();
+        for (OfGpu& gpu : gpus_) {
+            gpu.clear();
+            gpu.newest_closed = kNoStep;
+        }
     }
 
     [[gnu::always_inline]] void take(const Call& call, bool before) override {
@@ -102,6 +105,7 @@ class CommStepPart : public PartByCall<CommStepPart> {
   private:
     struct OfGpu {
         int32_t step = kNoStep;
+        int32_t newest_closed = kNoStep;  // of the piece
         bool is_complete = true;
         std::vector<StepOp> ops;
         int32_t last_lane = kNoLane;  // of ops
@@ -165,10 +169,27 @@ class CommStepPart : public PartByCall<CommStepPart> {
 
     void close(size_t gpu) {
         OfGpu& of = gpus_[gpu];
-        if (of.is_complete && std::binary_search(whole_.begin(), whole_.end(), of.step))
+        if (of.step == kNoStep) return;
+        const bool comes_back = of.step <= of.newest_closed;
+        of.newest_closed = std::max(of.newest_closed, of.step);
+        if (comes_back)
+            forget(gpu, of.step);
+        else if (of.is_complete && std::binary_search(whole_.begin(), whole_.end(), of.step))
             if (const auto pack = pack_times(of.ops))
                 rows_.push_back({facts_.gpus[gpu].gpu_id, of.step, *pack, delay_ns(of)});
         of.clear();
+    }
+
+    // Without our events a call of one thread may stand behind another's first one of the next step. Of a
+    // step that is there in parts nothing is said.
+    void forget(size_t gpu, int32_t step) {
+        const int64_t gpu_id = facts_.gpus[gpu].gpu_id;
+        for (auto row = rows_.end(); row != rows_.begin();) {
+            --row;
+            if (row->gpu_id != gpu_id || row->step > step) continue;
+            if (row->step == step) rows_.erase(row);
+            return;  // those of a GPU are in order of their steps
+        }
     }
 
     static int64_t delay_ns(const OfGpu& of) {

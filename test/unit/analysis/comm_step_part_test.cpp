@@ -81,6 +81,22 @@ TEST_CASE("gathering moves no gradients", "[comm_step_part]") {
     CHECK(made.row({made.at(made.cat, 100, 130), made.at(made.gather, 140, 200)}) == "0 - - - -");
 }
 
+//  step    0 0 0 1 0 1 1      a call of another thread, which stands behind the next step's first one
+TEST_CASE("nothing is said of steps that are there in parts", "[comm_step_part]") {
+    CommFacts made;
+    const auto reduced = [&](int32_t step, int64_t at_us) {
+        return made.at(made.reduce, at_us, at_us + 60, step);
+    };
+    const auto packed = [&](int32_t step, int64_t at_us) {
+        return made.at(made.cat, at_us, at_us + 30, step);
+    };
+    CHECK(made.row({packed(0, 100), reduced(0, 140), packed(1, 1100), reduced(1, 1140)}) == "2 0 20 30000 0");
+    CHECK(made.row({packed(0, 100), reduced(0, 140), packed(1, 1100), reduced(1, 1140), reduced(0, 300)}) ==
+          "1 1 20 30000 0");
+    CHECK(made.row({packed(0, 100), reduced(0, 140), packed(1, 1100), reduced(1, 1140), reduced(0, 300),
+                    reduced(1, 1300), reduced(0, 500)}) == "0 - - - -");
+}
+
 // A product of one step is not merged with the next one's, and each step has its own row.
 TEST_CASE("each step has a row", "[comm_step_part]") {
     CommFacts made;
