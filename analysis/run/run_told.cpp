@@ -63,8 +63,7 @@ void RunTold::add(const Trace& trace) {
     add_python(trace);
 }
 
-// Whose libraries were loaded is told by traces of ours; the program is the script, and of what no
-// interpreter runs its executable.
+// The program is the script, and of what no interpreter runs its executable.
 void RunTold::add_meta(const Trace& trace) {
     Query meta = trace.base.prepare(
         "SELECT key, value FROM meta"
