@@ -93,24 +93,39 @@ bool moves_nothing(const Entry& entry) {
 
 }  // namespace
 
+SequenceMatch::SequenceMatch(std::vector<bool> seats_open, int ranks)
+    : next_(seats_open.size(), INT64_MIN), open_(std::move(seats_open)), ranks_(ranks) {
+    find_last();
+}
+
 bool SequenceMatch::take(size_t seat, const Entry& entry, const MatchSink& sink) {
     if (place_of(entry.call) < next_[seat]) return false;
-    next_[seat] = entry.last_place + 1;
     rows_[place_of(entry.call)].push_back(entry);
-    give_ready(sink);
+    const int64_t before = std::exchange(next_[seat], entry.last_place + 1);
+    if (before == reached_) go_on(sink);
     return true;
 }
 
 void SequenceMatch::end(size_t seat, const MatchSink& sink) {
     open_[seat] = false;
-    give_ready(sink);
+    if (next_[seat] == reached_) go_on(sink);
 }
 
-void SequenceMatch::give_ready(const MatchSink& sink) {
-    int64_t reached = INT64_MAX;
-    for (size_t seat = 0; seat < next_.size(); ++seat)
-        if (open_[seat]) reached = std::min(reached, next_[seat]);
-    while (!rows_.empty() && rows_.begin()->first < reached) {
+void SequenceMatch::find_last() {
+    reached_ = INT64_MAX;
+    last_ = 0;
+    for (size_t seat = 0; seat < next_.size(); ++seat) {
+        if (!open_[seat] || next_[seat] > reached_) continue;
+        last_ = next_[seat] == reached_ ? last_ + 1 : 1;
+        reached_ = next_[seat];
+    }
+}
+
+// Of a thousand seats each is once the last one: all of them are looked at only where none of these is left.
+void SequenceMatch::go_on(const MatchSink& sink) {
+    if (--last_ > 0) return;
+    find_last();
+    while (!rows_.empty() && rows_.begin()->first < reached_) {
         give(std::move(rows_.begin()->second), sink);
         rows_.erase(rows_.begin());
     }

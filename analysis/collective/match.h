@@ -94,18 +94,20 @@ class SequenceMatch {
         int destination;  // of Send and Recv, whose peer is the source here
     };
     // Seats are who delivers: of `ranks` that take part, those whose traces are there.
-    SequenceMatch(std::vector<bool> seats_open, int ranks)
-        : next_(seats_open.size(), INT64_MIN), open_(std::move(seats_open)), ranks_(ranks) {}
+    SequenceMatch(std::vector<bool> seats_open, int ranks);
 
     bool take(size_t seat, const Entry& entry, const MatchSink& sink);  // false: it went back in sequence
     void end(size_t seat, const MatchSink& sink);
     size_t waiting() const { return rows_.size(); }
 
   private:
-    void give_ready(const MatchSink& sink);
+    void find_last();
+    void go_on(const MatchSink& sink);  // when one of the last did, or ended
     void give(std::vector<Entry> row, const MatchSink& sink) const;
     std::vector<int64_t> next_;  // by seat: nothing below it comes any more
     std::vector<bool> open_;
+    int64_t reached_ = INT64_MAX;  // by all that are open
+    size_t last_ = 0;              // so many of them are there
     int ranks_;
     std::map<int64_t, std::vector<Entry>> rows_;  // by place
 };

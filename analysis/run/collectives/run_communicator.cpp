@@ -1,6 +1,7 @@
 #include "run_communicator.h"
 
 #include <algorithm>
+#include <set>
 
 #include "exchanges.h"
 
@@ -28,32 +29,23 @@ void take_seats(RunCommunicator& comm, std::vector<CommSeat> seats) {
 }
 
 // Who is behind in the sequence of collectives goes on: so nobody is far ahead, and little waits.
-void deliver(RunCommunicator& comm, CommunicatorMatch& match) {
-    struct Reader {
-        size_t next = 0;
-        int64_t sequence = INT64_MIN;
-    };
-    std::vector<Reader> readers(comm.seats.size());
-    for (size_t left = readers.size(); left > 0;) {
-        size_t behind = readers.size();
-        for (size_t i = 0; i < readers.size(); ++i)
-            if (readers[i].next <= comm.seats[i].calls.size() &&
-                (behind == readers.size() || readers[i].sequence < readers[behind].sequence))
-                behind = i;
-        Reader& reader = readers[behind];
-        const CommSeat& seat = comm.seats[behind];
-        if (reader.next == seat.calls.size()) {
+void deliver(const RunCommunicator& comm, CommunicatorMatch& match) {
+    std::vector<size_t> next(comm.seats.size(), 0);    // by seat, of its calls
+    std::set<std::pair<int64_t, size_t>> by_sequence;  // where seats are in it that have not ended
+    for (size_t i = 0; i < comm.seats.size(); ++i) by_sequence.insert({INT64_MIN, i});
+    while (!by_sequence.empty()) {
+        auto behind = by_sequence.extract(by_sequence.begin());
+        auto& [sequence, i] = behind.value();
+        const CommSeat& seat = comm.seats[i];
+        if (next[i] == seat.calls.size()) {
             match.end(seat.rank);
-            ++reader.next;
-            --left;
             continue;
         }
-        const CommCall& next = seat.calls[reader.next++];
-        if (next.is_joined) continue;
-        const CollectiveCall& call = next.call;
-        match.take(seat.rank, call);
-        if (!is_point_to_point(call.op) && (call.place || !call.of_messages))
-            reader.sequence = place_of(call);
+        const CommCall& one = seat.calls[next[i]++];
+        if (!one.is_joined) match.take(seat.rank, one.call);
+        const bool is_numbered = !is_point_to_point(one.call.op) && (one.call.place || !one.call.of_messages);
+        if (!one.is_joined && is_numbered) sequence = place_of(one.call);
+        by_sequence.insert(std::move(behind));
     }
 }
 

@@ -31,9 +31,10 @@ struct RunCommunicator {
     std::vector<CollectiveMismatch> mismatches;
     int64_t left_out = 0;
 
-    const CommSeat& seat(const RankPart& part) const {
-        return seats[static_cast<size_t>(seat_of_rank[static_cast<size_t>(part.rank)])];
+    size_t seat_index(const RankPart& part) const {
+        return static_cast<size_t>(seat_of_rank[static_cast<size_t>(part.rank)]);
     }
+    const CommSeat& seat(const RankPart& part) const { return seats[seat_index(part)]; }
     const CommCall& call(const RankPart& part) const {
         return seat(part).calls[static_cast<size_t>(part.tag)];
     }
