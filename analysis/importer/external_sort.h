@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "../failure.h"
-#include "../process/unfinished.h"
+#include "../process/nameless_file.h"
 
 namespace gpushim::analysis {
 
@@ -91,12 +91,7 @@ class ExternalSort {
     }
 
     void open() {
-        int file = -1;
-        const Unfinished has_a_name_until_here([&] {
-            std::string name = (folder_ / "gpushim-sort-XXXXXX").string();
-            file = mkstemp(name.data());
-            return file < 0 ? std::string() : name;
-        });
+        const int file = nameless_file(folder_);
         file_.reset(file < 0 ? nullptr : fdopen(file, "w+b"));
         if (!file_) throw Failure(folder_.string() + ": no file to sort in can be made", kIncomplete);
     }

@@ -281,7 +281,7 @@ NewestWindows read_newest_windows(const std::vector<fs::path>& traces, const std
     RunDb run(folder.path() / "window.db");
     std::list<TraceFacts> all;
     int64_t next_gpu_id = 0;
-    Collectives collectives;
+    Collectives collectives(folder.path());
     for (const Slice& slice : slices) {
         if (stop) return windows;
         all.push_back(make_facts(slice.trace, static_cast<int64_t>(all.size()), next_gpu_id, {}));

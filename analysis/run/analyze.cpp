@@ -93,13 +93,15 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
             has_processors(all.size() - 1, inputs.traces.size(), processors) && is_long(trace);
     }
     told.write(inputs, options, run);
+    Collectives collectives(place.parent_path());
     std::vector<std::vector<CommSeat>> seats(all.size());
     in_parallel(all.size(), processors, [&](size_t i) {
         const ProgressPart part(kFindSteps * calls[i]);
         find_steps(all[i]);
         seats[i] = read_comm_seats(all[i]);
+        collectives.put_aside(seats[i]);
+        all[i].trace->base.forget_pages();
     });
-    Collectives collectives;
     for (size_t i = 0; i < all.size(); ++i) collectives.add(all[i], std::move(seats[i]));
     collectives.match();
     std::vector<std::vector<DeviceBusy>> busy(all.size());
@@ -109,6 +111,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
         blaming(all[i].trace->path.string(), [&] {
             busy[i] = pass_over(all[i], collectives.waits_of(all[i].rank_id), run);
             write_rank(all[i], busy[i], run);
+            all[i].trace->base.forget_pages();
         });
     });
     const int64_t derived = kDerive * std::accumulate(calls.begin(), calls.end(), int64_t{0});

@@ -132,6 +132,10 @@ void Database::may_rest() {
     connection_->may_rest();
 }
 
+void Database::forget_pages() const {
+    connection_->with([](sqlite3* base) { sqlite3_db_release_memory(base); });
+}
+
 Database::Database(const fs::path& path) : where_(path.string()) {
     const bool by_wal = require_database_file(path).bytes[kReadVersion] == 2;
     std::error_code none;

@@ -85,6 +85,7 @@ class Database {
     void set_up(std::function<void(sqlite3*)> how);
     // As one of many (connection.h). Not of what is no file alone (it has a -wal, or is in memory).
     void may_rest();
+    void forget_pages() const;  // that it keeps: they are read again when somebody asks for them
 
   private:
     struct Known {

@@ -1,6 +1,7 @@
 #include "collectives.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,6 +24,11 @@ void keep_longest(std::vector<LaunchWait>& waits) {
 }  // namespace
 
 struct Collectives::Impl {
+    Impl(const std::filesystem::path& folder, size_t in_memory)
+        : read(std::in_place, folder, in_memory), matched(folder, in_memory) {}
+
+    std::optional<Aside> read;  // until they are matched
+    Aside matched;
     CollectiveRun all;
     SeatsByName seats;                                           // until they are matched
     std::unordered_map<int64_t, std::vector<LaunchWait>> waits;  // by rank_id, by enter
@@ -31,8 +37,16 @@ struct Collectives::Impl {
     void take_waits(const RunCommunicator& comm);
 };
 
-Collectives::Collectives() : impl_(std::make_unique<Impl>()) {}
+Collectives::Collectives(const std::filesystem::path& folder, size_t in_memory)
+    : impl_(std::make_unique<Impl>(folder, in_memory)) {}
 Collectives::~Collectives() = default;
+
+void Collectives::put_aside(std::vector<CommSeat>& read) {
+    for (CommSeat& seat : read) {
+        seat.calls.put(*impl_->read);
+        seat.launches.put(*impl_->read);
+    }
+}
 
 void Collectives::add(const TraceFacts& facts, std::vector<CommSeat> read) {
     CollectiveRun& all = impl_->all;
@@ -48,7 +62,8 @@ void Collectives::match() {
     CollectiveRun& all = impl_->all;
     infer_group_of_all(all.traces, impl_->seats);
     for (auto& [key, seats] : impl_->seats)
-        all.communicators.push_back(match_communicator(std::move(seats), all.clocks));
+        all.communicators.push_back(
+            match_communicator(std::move(seats), all.clocks, *impl_->read, impl_->matched));
     impl_->seats.clear();
     for (const RunCommunicator& comm : all.communicators)
         for (const CollectiveInstance& instance : comm.instances)
@@ -58,9 +73,11 @@ void Collectives::match() {
     impl_->make_room_for_waits();
     for (RunCommunicator& comm : all.communicators) {
         impl_->take_waits(comm);
-        for (CommSeat& seat : comm.seats) seat.launches = {};  // nobody else asks for them
+        for (CommSeat& seat : comm.seats) seat.launches = {};
     }
     for (auto& [rank, waits] : impl_->waits) keep_longest(waits);
+    impl_->read.reset();
+    impl_->matched.rest();
 }
 
 // For as many as there can be: growing step by step would take twice the room.

@@ -138,9 +138,8 @@ void read_calls(const TraceFacts& facts, const std::map<int64_t, size_t>& seat_o
         call.lane = lane == lanes.end() ? kNoLane : lane->second;
         call.dtype = static_cast<int16_t>(one.number_or(kType, -1));
         call.captured = (one.number(kFlags) & kRowCaptured) != 0;
-        seat.calls.push_back(std::move(call));
+        seat.calls.push_back(call);
     }
-    for (CommSeat& seat : seats) seat.calls.shrink_to_fit();
 }
 
 // -1: they are of several, or it is not known.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../../collective/match.h"
+#include "../../process/aside.h"
 #include "../pass/facts.h"
 
 namespace gpushim::analysis {
@@ -41,9 +42,9 @@ struct CommSeat {
     int rank, ranks;
     int64_t device_id;  // -1: not known
     bool has_place;     // its rank is known
-    std::vector<CommCall> calls;
+    AsideArray<CommCall> calls;
     // By call, in the order in which they ran; until it is known how long each call waited.
-    std::vector<CommLaunch> launches;
+    AsideArray<CommLaunch> launches;
 
     const Gpu* gpu() const;  // none: not known
 };

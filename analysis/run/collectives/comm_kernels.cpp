@@ -211,7 +211,6 @@ std::map<int64_t, int64_t> link_kernels(const TraceFacts& facts, std::vector<Com
         launch = end;
         from = to;
     }
-    for (CommSeat& seat : seats) seat.launches.shrink_to_fit();
     return captured;
 }
 

@@ -115,12 +115,14 @@ void number_together(RunCommunicator& comm) {
 
 }  // namespace
 
-void join_exchanges(RunCommunicator& comm) {
+void join_exchanges(RunCommunicator& comm, Aside& aside) {
     if (!comm.all_seen() || !comm.is_known()) return;
     Exchanges found;
-    for (CommSeat& seat : comm.seats)
+    for (CommSeat& seat : comm.seats) {
+        aside.read(seat.calls.size() * sizeof(CommCall));
         for (const Group& group : groups_of(seat))
             if (!found.add(group, seat.rank, comm.ranks)) return;
+    }
     for (const Group& group : found.groups) join(group, found.sizes.at(group.front().call.sequence).is_even);
     if (!found.groups.empty()) number_together(comm);
 }

@@ -9,6 +9,6 @@
 namespace gpushim::analysis {
 
 // Of a communicator whose ranks are all there, before they are matched.
-void join_exchanges(RunCommunicator& comm);
+void join_exchanges(RunCommunicator& comm, Aside& aside);
 
 }  // namespace gpushim::analysis

@@ -29,7 +29,7 @@ void take_seats(RunCommunicator& comm, std::vector<CommSeat> seats) {
 }
 
 // Who is behind in the sequence of collectives goes on: so nobody is far ahead, and little waits.
-void deliver(const RunCommunicator& comm, CommunicatorMatch& match) {
+void deliver(const RunCommunicator& comm, CommunicatorMatch& match, Aside& aside) {
     std::vector<size_t> next(comm.seats.size(), 0);    // by seat, of its calls
     std::set<std::pair<int64_t, size_t>> by_sequence;  // where seats are in it that have not ended
     for (size_t i = 0; i < comm.seats.size(); ++i) by_sequence.insert({INT64_MIN, i});
@@ -42,11 +42,20 @@ void deliver(const RunCommunicator& comm, CommunicatorMatch& match) {
             continue;
         }
         const CommCall& one = seat.calls[next[i]++];
+        aside.read(sizeof one);
         if (!one.is_joined) match.take(seat.rank, one.call);
         const bool is_numbered = !is_point_to_point(one.call.op) && (one.call.place || !one.call.of_messages);
         if (!one.is_joined && is_numbered) sequence = place_of(one.call);
         by_sequence.insert(std::move(behind));
     }
+}
+
+void take_instance(RunCommunicator& comm, const CollectiveInstance& instance) {
+    std::vector<const CommCall*> calls;
+    calls.reserve(instance.parts.size());
+    for (const RankPart& part : instance.parts)
+        calls.push_back(&comm.seat(part).calls[static_cast<size_t>(part.tag)]);
+    comm.instances.add(instance, calls);
 }
 
 // Replays that one rank does not know are no mismatch.
@@ -94,10 +103,11 @@ std::optional<CollectiveWait> barrier_wait(const RunCommunicator& comm, const Co
 
 }  // namespace
 
-RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks& clocks) {
+RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks& clocks, Aside& read,
+                                   Aside& matched) {
     RunCommunicator comm;
     take_seats(comm, std::move(seats));
-    join_exchanges(comm);
+    join_exchanges(comm, read);
     std::vector<int> present;
     comm.clock_of_rank.assign(static_cast<size_t>(comm.ranks), -1);
     for (const CommSeat& seat : comm.seats) {
@@ -106,14 +116,17 @@ RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks&
     }
     size_t most = 0;  // room that nothing is put into takes no memory
     for (const CommSeat& seat : comm.seats) most = std::max(most, seat.calls.size());
+    comm.instances = InstanceList(&matched);
     comm.instances.reserve(most);
     CommunicatorMatch match(comm.ranks, present,
-                            {[&](const CollectiveInstance& instance) { comm.instances.push_back(instance); },
+                            {[&](const CollectiveInstance& instance) { take_instance(comm, instance); },
                              [&](const CollectiveMismatch& mismatch) {
                                  if (is_worth_telling(mismatch)) comm.mismatches.push_back(mismatch);
                              }});
-    deliver(comm, match);
+    deliver(comm, match, read);
     comm.left_out += match.left_out();
+    comm.instances.put();
+    for (CommSeat& seat : comm.seats) seat.calls = {};  // instances have what counts
     return comm;
 }
 

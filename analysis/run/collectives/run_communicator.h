@@ -10,6 +10,7 @@
 
 #include "../../collective/wait.h"
 #include "comm_calls.h"
+#include "instance_list.h"
 #include "run_clocks.h"
 
 namespace gpushim::analysis {
@@ -27,7 +28,7 @@ struct RunCommunicator {
     std::vector<int> seat_of_rank;  // -1: not seen
     std::vector<int> clock_of_rank;
     std::vector<int64_t> no_offsets;  // by rank: 0
-    std::vector<CollectiveInstance> instances;
+    InstanceList instances;
     std::vector<CollectiveMismatch> mismatches;
     int64_t left_out = 0;
 
@@ -35,15 +36,15 @@ struct RunCommunicator {
         return static_cast<size_t>(seat_of_rank[static_cast<size_t>(part.rank)]);
     }
     const CommSeat& seat(const RankPart& part) const { return seats[seat_index(part)]; }
-    const CommCall& call(const RankPart& part) const {
-        return seat(part).calls[static_cast<size_t>(part.tag)];
-    }
+    const CommCall& call(const RankPart& part) const { return instances.call(part); }
     bool all_seen() const { return seats.size() == static_cast<size_t>(ranks); }
     bool is_known() const { return !uid.empty(); }
 };
 
-// Seats of one uid, of all traces; of a rank that is there twice the first counts.
-RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks& clocks);
+// Seats of one uid, of all traces; of a rank that is there twice the first counts. Their calls may lie in
+// `read`, and are in `matched` then.
+RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks& clocks, Aside& read,
+                                   Aside& matched);
 
 // By rank, what to add to its times; those that are not in the instance are not set. None: clocks that
 // nothing compares. `place` is for the caller to keep as long as the answer.

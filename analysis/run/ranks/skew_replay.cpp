@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <unordered_map>
 
 #include "../../skew/straggler.h"
@@ -20,25 +21,25 @@ std::vector<WorkPath> paths_of(const std::string& bytes) {
 // Instances in which all meet, by sequence; what is not timed on all ranks is kept: it breaks the chain.
 std::vector<size_t> meetings_of(const RunCommunicator& comm) {
     std::vector<size_t> indexes;
-    for (size_t i = 0; i < comm.instances.size(); ++i) {
-        if (comm.instances[i].replays != 1) break;
-        if (is_barrier_like(comm.instances[i].op)) indexes.push_back(i);
-    }
+    const std::span<const CollectiveInstance> heads = comm.instances.heads();
+    for (size_t i = 0; i < heads.size() && heads[i].replays == 1; ++i)
+        if (is_barrier_like(heads[i].op)) indexes.push_back(i);
     return indexes;
 }
+
+struct Attendance {  // of a rank in a meeting
+    bool is_there = false;
+    int64_t group = 0;  // of its call
+    std::optional<Interval> device;
+};
 
 // One rank's rows of collective_path, each put where it belongs among the meetings.
 class HistoryOf {
   public:
-    HistoryOf(const RunCommunicator& comm, const CommSeat& seat, const std::vector<size_t>& indexes) {
-        history_.meetings.resize(indexes.size());
-        devices_.resize(indexes.size());
-        for (size_t i = 0; i < indexes.size(); ++i)
-            for (const RankPart& part : comm.instances[indexes[i]].parts) {
-                if (part.rank != seat.rank) continue;
-                meeting_of_[comm.call(part).call.group] = static_cast<int32_t>(i);
-                devices_[i] = part.device;
-            }
+    explicit HistoryOf(std::vector<Attendance> own) : own_(std::move(own)) {
+        history_.meetings.resize(own_.size());
+        for (size_t i = 0; i < own_.size(); ++i)
+            if (own_[i].is_there) meeting_of_[own_[i].group] = static_cast<int32_t>(i);
     }
 
     // At most so many rows.
@@ -84,15 +85,15 @@ class HistoryOf {
             ++(i < launches ? meeting.launches : meeting.arrivals);
         }
         others_ += is_after_other ? 1 : 0;
-        if (!is_after_other || index == 0 || !devices_[index] || !devices_[index - 1]) return;
-        const int64_t own_ns = devices_[index]->start_ns - devices_[index - 1]->end_ns;
+        if (!is_after_other || index == 0 || !own_[index].device || !own_[index - 1].device) return;
+        const int64_t own_ns = own_[index].device->start_ns - own_[index - 1].device->end_ns;
         history_.paths.push_back({static_cast<int32_t>(index) - 1, false, own_ns, own_ns});
         ++meeting.arrivals;
     }
 
     std::unordered_map<int64_t, int32_t> meeting_of_;  // by group of calls
     std::vector<int32_t> place_;                       // by number of the rank's collective: its meeting; -1
-    std::vector<std::optional<Interval>> devices_;     // by meeting
+    std::vector<Attendance> own_;                      // by meeting
     size_t others_ = 0;
     std::optional<int64_t> meetings_;
     RankHistory history_;
@@ -106,17 +107,21 @@ SkewReplay::SkewReplay(const RunCommunicator& comm, const RunDb& run, const Repl
     instance_of_.resize(
         std::min(instance_of_.size(), limits.of_all_ranks / std::max<size_t>(1, comm.seats.size())));
     replayed.first = static_cast<int64_t>(instance_of_.size());
-    for (const size_t index : instance_of_) {
-        const CollectiveInstance& instance = comm.instances[index];
+    std::vector<std::vector<Attendance>> attended(comm.seats.size(),
+                                                  std::vector<Attendance>(instance_of_.size()));
+    for (size_t i = 0; i < instance_of_.size(); ++i) {
+        const CollectiveInstance instance = comm.instances[instance_of_[i]];
+        for (const RankPart& part : instance.parts)
+            attended[comm.seat_index(part)][i] = {true, comm.call(part).call.group, part.device};
         Meeting meeting = {INT64_MAX, comm.call(instance.parts.front()).step};
         const bool timed = is_timed(instance);
         for (const RankPart& part : instance.parts)
             if (timed) meeting.transfer_ns = std::min(meeting.transfer_ns, part.device->length_ns());
         all_.meetings.push_back(meeting);
     }
-    for (const CommSeat& seat : comm.seats) {
-        HistoryOf history(comm, seat, instance_of_);
-        all_.ranks.push_back(history.read(run, seat.facts->rank_id, limits.of_a_rank));
+    for (size_t seat = 0; seat < comm.seats.size(); ++seat) {
+        HistoryOf history(std::move(attended[seat]));
+        all_.ranks.push_back(history.read(run, comm.seats[seat].facts->rank_id, limits.of_a_rank));
         replayed.first = std::min(replayed.first, history.meetings().value_or(replayed.first));
         has_others_ |= history.has_others();
         std::vector<RankMeeting>& meetings = all_.ranks.back().meetings;

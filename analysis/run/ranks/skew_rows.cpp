@@ -60,18 +60,18 @@ void take_replayed(std::vector<std::vector<int64_t>> replayed_ns, int64_t enough
 
 // What lies in no step that counts is left out.
 void find_work(const RunCommunicator& comm, const SkewReplay& replay, Skew& skew) {
-    const CollectiveInstance* before = nullptr;
-    for (const CollectiveInstance& after : comm.instances) {
-        if (is_point_to_point(after.op)) continue;
-        if (before != nullptr && before->replays != 1) break;  // replays may lie anywhere behind it
-        const RankPart& first = after.parts.front();
+    std::optional<CollectiveInstance> before;
+    for (auto after = comm.instances.begin(); after != comm.instances.end(); ++after) {
+        if (is_point_to_point(after->op)) continue;
+        if (before && before->replays != 1) break;  // replays may lie anywhere behind it
+        const RankPart& first = after->parts.front();
         const int32_t step = comm.call(first).step;
-        if (before != nullptr && counts(*comm.seat(first).facts, step))
-            if (auto work = own_work(*before, after, step)) {
+        if (before && counts(*comm.seat(first).facts, step))
+            if (auto work = own_work(*before, *after, step)) {
                 skew.work.push_back(std::move(*work));
-                skew.instances.push_back(static_cast<size_t>(&after - comm.instances.data()));
+                skew.instances.push_back(after.index());
             }
-        before = &after;
+        before = *after;
     }
     if (replay.is_known()) take_replayed(replay.at_most_saved(), fewest_steps(comm.seats.size()), skew);
 }
@@ -215,8 +215,8 @@ void write_transient(const RunCommunicator& comm, const Skew& skew, RunDb& run) 
 
 bool has_barriers(const RunCommunicator& comm) {
     return comm.is_known() && comm.ranks > 1 &&
-           std::any_of(comm.instances.begin(), comm.instances.end(),
-                       [](const auto& instance) { return is_barrier_like(instance.op); });
+           std::ranges::any_of(comm.instances.heads(),
+                               [](const auto& instance) { return is_barrier_like(instance.op); });
 }
 
 }  // namespace

@@ -155,7 +155,11 @@ class Ranks {
 
     RunDb& run() { return run_; }
     Collectives& match() {
-        for (Rank& rank : ranks_) collectives_.add(rank.facts, read_comm_seats(rank.facts));
+        for (Rank& rank : ranks_) {
+            std::vector<CommSeat> seats = read_comm_seats(rank.facts);
+            collectives_.put_aside(seats);
+            collectives_.add(rank.facts, std::move(seats));
+        }
         collectives_.match();
         return collectives_;
     }
@@ -187,7 +191,7 @@ class Ranks {
 
     TemporaryFolder folder_;
     std::deque<Rank> ranks_;
-    Collectives collectives_;
+    Collectives collectives_{folder_.path(), 0};  // all in the file, as of very many calls
     RunDb run_{folder_.path() / "run.db"};
 };
 

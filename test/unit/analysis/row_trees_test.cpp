@@ -3,11 +3,9 @@
 #include "analysis/sqlite/row_trees.h"
 
 #include <sqlite3.h>
-#include <sys/resource.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,11 +13,13 @@
 
 #include "analysis/process/temporary.h"
 #include "analysis/sqlite/database.h"
+#include "files_at_most.h"
 #include "made_image.h"
 
 namespace row_trees_test {
 
 using namespace gpushim::analysis;
+using made::FilesAtMost;
 
 namespace {
 
@@ -325,30 +325,6 @@ TEST_CASE("pages go on behind that of SQLite's locks", "[row_trees]") {
     REQUIRE(pages.step());
     CHECK(pages.number(0) > kLockPage + 10);
 }
-
-namespace {
-
-// No file of this process grows beyond so many bytes: as if the disk were full.
-class FilesAtMost {
-  public:
-    explicit FilesAtMost(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-        getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit least = {bytes, before_.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &least);
-    }
-    ~FilesAtMost() {
-        setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-    FilesAtMost(const FilesAtMost&) = delete;
-    FilesAtMost& operator=(const FilesAtMost&) = delete;
-
-  private:
-    void (*handler_)(int);
-    rlimit before_ = {};
-};
-
-}  // namespace
 
 TEST_CASE("where pages could not be written, nobody writes behind them", "[row_trees]") {
     const TemporaryFolder folder;
