@@ -221,6 +221,13 @@ constexpr Said kOthers[] = {
      "layout_conversion fp16 unknown"},
     {"void nhwcToNchwKernel<float, float, float, true, false>(int, int, int, int, float const*, float*)",
      "layout_conversion fp32 unknown"},
+    // Products of 8 bits need their operands narrowed and turned: no other layout of tensors saves that.
+    {"void lab::per_channel_cast_and_transpose<256, 128, true>(void const*, float const*, int)",
+     "elementwise unknown unknown"},
+    {"void transformer_engine::detail::cast_transpose_general_kernel<true, float, __nv_bfloat16>(int)",
+     "elementwise bf16 unknown"},
+    {"void lab::quantize_transpose_kernel<__nv_bfloat16>(int)", "elementwise mixed unknown"},
+    {"input_broadcast_transpose_kernel", "layout_conversion unknown unknown"},
     {"void cudnn::detail::bn_fw_tr_1C11_singleread<float, 512, true, 1, 2, 14>(float)",
      "normalisation fp32 unknown"},
     {"void cudnn::batchnorm_bwtr_nhwc_semiPersist<__half, float, 512>(int)", "normalisation fp16 unknown"},
