@@ -11,10 +11,13 @@ namespace {
 
 constexpr const char* kAhead =
     "the host was ahead of the GPU: a step is from where its first work ran to the next one's";
+constexpr const char* kRanOn =
+    "one step was recorded, and its work ran on behind its mark: it is until that was over";
 constexpr const char* kOneRange = "one step was recorded: one range holds all that was launched and ran";
 constexpr const char* kNextToNothing = "what repeats is next to nothing of what GPUs did";
 constexpr const char* kOneIteration = "one iteration of a server was recorded";
 constexpr double kToldByOne = 0.8;
+constexpr double kTail = 0.02;  // of a step
 
 struct Ran {  // what was launched in a step, on all devices
     Interval span = {INT64_MAX, INT64_MIN};
@@ -59,10 +62,35 @@ bool is_ahead(const std::vector<Ran>& ran) {
     return behind_ns > sum_ns / 2;
 }
 
+bool runs_what_was_launched_before(const TraceFacts& facts, const Step& step) {
+    bool does = false;
+    each_operation(*facts.trace, [&](const Call& call) {
+        const bool is_before = !TraceFacts::has_call(call) || call.enter_ns < step.begin_ns;
+        does |= is_before && call.times.end_ns > step.begin_ns && call.times.start_ns < step.end_ns;
+    });
+    return does;
+}
+
+// Where the device has work when a step begins, it has as much left when it ends. One step that finds nothing
+// would be shorter than the work in it.
+void end_with_its_work(TraceFacts& facts, const Ran& ran) {
+    Step& step = facts.found.steps[0];
+    const auto length_ns = static_cast<double>(step.end_ns - step.begin_ns);
+    if (ran.sum_ns == 0 || static_cast<double>(ran.span.end_ns - step.end_ns) < kTail * length_ns) return;
+    if (runs_what_was_launched_before(facts, step)) return;
+    facts.called.push_back({step.begin_ns, step.end_ns});
+    step.end_ns = ran.span.end_ns;
+    facts.found.why = kRanOn;
+}
+
 void follow_the_device(TraceFacts& facts) {
     std::vector<Step> steps = facts.found.steps;
     const std::vector<Ran> ran = what_ran(*facts.trace, steps);
-    if (steps.empty() || !is_ahead(ran)) return;
+    if (steps.empty()) return;
+    if (!is_ahead(ran)) {
+        if (steps.size() == 1) end_with_its_work(facts, ran[0]);
+        return;
+    }
     for (size_t i = 0; i < steps.size(); ++i) {
         steps[i].begin_ns = ran[i].span.start_ns;
         steps[i].end_ns = i + 1 < steps.size() ? ran[i + 1].span.start_ns : ran[i].span.end_ns;

@@ -4,6 +4,9 @@
 //   GPU           |──1──|──2──|──3──|  steps are from where the first work of each ran to the next one's,
 //                                      and hold what was called between their marks (TraceFacts::called)
 //
+//   range  |── one ──|                 one step was recorded, and its work ran on behind its mark: the step
+//   GPU     |────work────|             ends with it
+//
 //   range  |──────────── one ────────────|   all that was launched and ran lies in one range: that is the
 //   GPU      |─layer─|─layer─|─layer─|       step, and what repeats in it is part of one
 //

@@ -214,6 +214,23 @@ class Steps(importing.Import):
         self.assertEqual(self.rows("SELECT why FROM allreduce_check", run),
                          [("how much collectives moved is not recorded",)])
 
+    def test_one_step_ends_with_its_work(self):
+        """One mark of 10 ms, two kernels beside a collective on another stream, of which 3 ms ran behind it.
+        Not if the device is as far behind when it begins."""
+        for beyond, is_behind, length in ((3_000_000, False, 13_000_000), (100_000, False, 10_000_000),
+                                          (3_000_000, True, 10_000_000)):
+            trace = kineto_made.Trace()
+            if is_behind:
+                trace.kernel("before", None, 600_000, 460_000)
+            trace.step(1, 1_000_000, 10_000_000)
+            trace.kernel("gemm", 1_010_000, 1_100_000, 6_000_000)
+            trace.kernel("gemm", 1_020_000, 7_100_000, 3_900_000 + beyond)
+            trace.kernel("void lab::ep::internode::dispatch<8>(int)", 1_030_000, 1_200_000, 9_000_000, 20)
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            self.assertEqual(self.rows("SELECT number, dur_ns FROM step", run), [(1, length)])
+            self.assertEqual(self.rows("SELECT sum(in_steps) FROM kernel WHERE name <> 'before'", run), [(3,)])
+        self.assertEqual(self.rows("SELECT sum(ns) FROM activity WHERE classes & 2", run), [(9_000_000,)])
+
     def layers(self, around, kernel="layer"):
         trace = kineto_made.Trace()
         trace.add("user_annotation", "execute", 1_000_000, around, kineto_made.PID, kineto_made.TID)
