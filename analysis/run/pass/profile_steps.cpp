@@ -16,6 +16,7 @@ constexpr const char* kRanOn =
 constexpr const char* kOneRange = "one step was recorded: one range holds all that was launched and ran";
 constexpr const char* kNextToNothing = "what repeats is next to nothing of what GPUs did";
 constexpr const char* kOneIteration = "one iteration of a server was recorded";
+constexpr const char* kLittle = "less than half of what GPUs did is in the iterations that are known whole";
 constexpr double kToldByOne = 0.8;
 constexpr double kTail = 0.02;  // of a step
 
@@ -181,6 +182,24 @@ bool is_profile(const Trace& trace) {
         "SELECT 1 FROM meta WHERE key = 'source' AND NOT EXISTS"
         " (SELECT 1 FROM meta WHERE key = 'exported_by')");
     return source.step();
+}
+
+void refuse_iterations_that_hold_little(TraceFacts& facts) {
+    constexpr int64_t kFew = 3;
+    std::vector<Step> whole;
+    for (const Step& step : facts.found.steps)
+        if (!step.is_left_out) whole.push_back(step);
+    if (!is_profile(*facts.trace) || whole.empty() || std::ssize(whole) >= kFew) return;
+    int64_t in_them_ns = 0, all_ns = 0;
+    each_operation(*facts.trace, [&](const Call& call) {
+        const int64_t length_ns = call.times.end_ns - call.times.start_ns;
+        all_ns += length_ns;
+        for (const Step& step : whole)
+            if (call.enter_ns >= step.begin_ns && call.enter_ns < step.end_ns) in_them_ns += length_ns;
+    });
+    if (in_them_ns >= all_ns / 2) return;
+    facts.found = {};
+    facts.found.why = kLittle;
 }
 
 void take_as_one_iteration(TraceFacts& facts) {

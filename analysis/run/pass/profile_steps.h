@@ -26,5 +26,7 @@ void correct_steps_of_profile(TraceFacts& facts);
 // Of another tool's trace of a program that serves, in which one iteration was recorded: a step from where
 // its first operation ran to where its last one ended.
 void take_as_one_iteration(TraceFacts& facts);
+// … in which one or two iterations are known whole, with less than half of what GPUs did in them.
+void refuse_iterations_that_hold_little(TraceFacts& facts);
 
 }  // namespace gpushim::analysis

@@ -30,6 +30,22 @@ class Steps(importing.Import):
         self.assertIn("it serves", said)
         self.assertNotIn("nothing marks them", said)
 
+    def test_an_iteration_that_holds_little_is_no_step(self):
+        """Two iterations were recorded, and of the second one's end nothing tells. Where most ran in it, the
+        first says nothing of the rest."""
+        for first, second, source in ((50_000, 900_000, "none"), (900_000, 500_000, "detected")):
+            trace = kineto_made.Trace()
+            at = 1_000_000
+            for length in (first, second):
+                trace.kernel("paged_attention_v2_kernel", at, at + 10_000, length)
+                trace.operation("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", at + 10_000 + length, 2_000,
+                                7, trace.call("cudaMemcpyAsync", at + 20_000, length), bytes=8)
+                trace.call("cudaStreamSynchronize", at + 25_000 + length, 2_000)
+                at += 100_000 + length
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            self.assertEqual(self.rows("SELECT kind FROM program", run), [("serving",)])
+            self.assertEqual(self.rows("SELECT steps_source FROM rank", run), [(source,)])
+
     def test_phases_that_ranges_do_not_name_lie_beside_them(self):
         """loader | h forward | gradients on another thread | optimizer, whose kernels have no names: as new
         files tell, and as old ones do, among operators."""
@@ -228,7 +244,8 @@ class Steps(importing.Import):
             trace.kernel("void lab::ep::internode::dispatch<8>(int)", 1_030_000, 1_200_000, 9_000_000, 20)
             run = self.imported(trace.write(self.folder / "t.json.gz"))
             self.assertEqual(self.rows("SELECT number, dur_ns FROM step", run), [(1, length)])
-            self.assertEqual(self.rows("SELECT sum(in_steps) FROM kernel WHERE name <> 'before'", run), [(3,)])
+            self.assertEqual(self.rows("SELECT sum(in_steps) FROM kernel WHERE name <> 'before'", run),
+                             [(3,)])
         self.assertEqual(self.rows("SELECT sum(ns) FROM activity WHERE classes & 2", run), [(9_000_000,)])
 
     def layers(self, around, kernel="layer"):
