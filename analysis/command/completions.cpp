@@ -33,9 +33,10 @@ bool are_files(std::string_view placeholder) {
                        [&](const char* name) { return placeholder.find(name) != std::string_view::npos; });
 }
 
-// "auto|off" is two words, as is "kineto|nsys FILE…" of a command; "chrome FILE" begins with one.
+// "auto|off" is two words, as is "[kineto|nsys] FILE…" of a command; "chrome FILE" begins with one.
 std::vector<std::string> spelled_out(std::string_view placeholder) {
-    const std::string_view first = placeholder.substr(0, placeholder.find(' '));
+    std::string_view first = placeholder.substr(0, placeholder.find(' '));
+    if (first.starts_with('[') && first.ends_with(']')) first = first.substr(1, first.size() - 2);
     if (first.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789|") != std::string_view::npos) return {};
     return parts(first, '|');
 }
@@ -53,7 +54,9 @@ Offer words_of(const Command& command) {
 }
 
 // Whether a word has to come before the first file.
-bool begins_with_word(const Command& command) { return !spelled_out(command.arguments).empty(); }
+bool begins_with_word(const Command& command) {
+    return !std::string_view(command.arguments).starts_with('[') && !spelled_out(command.arguments).empty();
+}
 
 std::string joined(const std::vector<std::string>& words) {
     std::string line;

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <span>
@@ -30,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kUsageText = "import what? gpushim import kineto|nsys|xplane FILE… -o run.db";
+constexpr const char* kUsageText = "import what? gpushim import [kineto|nsys|xplane] FILE… -o run.db";
 
 constexpr Option kOptions[] = {
     {"output", "FILE", "the run database to write", 'o', "gpushim.run.db"},
@@ -41,17 +42,31 @@ using Import = ImportedFile (*)(const std::string& file, const fs::path& trace, 
 struct Source {
     const char* name;
     Import import;
-    size_t at_once;  // files: each takes up to 120 MB
+    size_t at_once;                              // files: each takes up to 120 MB
+    std::initializer_list<const char*> endings;  // of its files' names
 };
 constexpr Source kSources[] = {
-    {"kineto", import_kineto, 8},
-    {"nsys", import_nsys, 2},  // each may have files of its own open for 128 processes
-    {"xplane", import_xplane, 8},
+    {"kineto", import_kineto, 8, {".json", ".json.gz"}},
+    // Each may have files of its own open for 128 processes.
+    {"nsys", import_nsys, 2, {".sqlite", ".nsys-rep", ".qdrep"}},
+    {"xplane", import_xplane, 8, {".xplane.pb", ".xplane.pb.gz"}},
 };
 
-const Source& source_named(const std::string& name) {
+const Source* source_named(const std::string& name) {
     for (const Source& source : kSources)
-        if (source.name == name) return source;
+        if (source.name == name) return &source;
+    return nullptr;
+}
+
+const Source& source_of_files(std::span<const std::string> files) {
+    const auto is_of = [](const Source& source, const std::string& file) {
+        return std::any_of(source.endings.begin(), source.endings.end(),
+                           [&](const char* ending) { return file.ends_with(ending); });
+    };
+    for (const Source& source : kSources)
+        if (std::all_of(files.begin(), files.end(),
+                        [&](const std::string& file) { return is_of(source, file); }))
+            return source;
     throw Failure(kUsageText);
 }
 
@@ -132,9 +147,12 @@ Imported import_files(const Source& source, std::span<const std::string> files, 
 }
 
 int run(const Arguments& arguments) {
-    if (arguments.words_.size() < 2) throw Failure(kUsageText);
+    std::span<const std::string> files = arguments.words_;
+    const Source* named = files.empty() ? nullptr : source_named(files[0]);
+    if (named != nullptr) files = files.subspan(1);
+    if (files.empty()) throw Failure(kUsageText);
     use_one_heap();
-    const Source& source = source_named(arguments.words_[0]);
+    const Source& source = named != nullptr ? *named : source_of_files(files);
     const auto kept = arguments.value("keep-traces");
     std::unique_ptr<TemporaryFolder> temporary;
     if (!kept) temporary = std::make_unique<TemporaryFolder>();
@@ -142,7 +160,7 @@ int run(const Arguments& arguments) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) throw Failure(folder.string() + ": " + error.message());
-    const Imported imported = import_files(source, std::span(arguments.words_).subspan(1), folder);
+    const Imported imported = import_files(source, files, folder);
     Inputs inputs = open_traces(imported.traces, Recovery());
     if (!kept)
         for (Trace& trace : inputs.traces) {
@@ -158,10 +176,11 @@ int run(const Arguments& arguments) {
 
 constexpr Command kImport = {
     "import",
-    "kineto|nsys|xplane FILE… -o run.db",
+    "[kineto|nsys|xplane] FILE… -o run.db",
     "read the traces of another tool into a run database",
     "`kineto` reads traces of PyTorch's profiler, `nsys` the SQLite exports of Nsight Systems, "
-    "`xplane` the .xplane.pb files of TensorFlow and JAX, one for each host.",
+    "`xplane` the .xplane.pb files of TensorFlow and JAX, one for each host. Without that word the ends of "
+    "names tell: .json or .json.gz, .sqlite, .xplane.pb.",
     -1,
     kOptions,
     run};

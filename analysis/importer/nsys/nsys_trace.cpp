@@ -58,7 +58,8 @@ class NsysImport {
         if (places_.empty())
             throw Failure(file_ +
                           ": not a SQLite export of Nsight Systems with CUDA calls; make one with `nsys "
-                          "export --type sqlite` from a report with `--trace=cuda`");
+                          "export --type sqlite` from a report with `--trace=cuda`" +
+                          nsys_warning(base_));
         read_calls("CUPTI_ACTIVITY_KIND_RUNTIME");
         read_calls("CUPTI_ACTIVITY_KIND_DRIVER");
         read_waits();

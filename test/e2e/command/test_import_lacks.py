@@ -27,11 +27,24 @@ class Lacks(importing.Import):
         self.assertIn("no work of a GPU in it; ProfilerActivity.CUDA records it", self.said)
 
     def test_a_profile_of_calls_alone_has_no_work(self):
+        """CUDA was recorded: to record it is no cure."""
         trace = kineto_made.Trace()
-        trace.call("cudaDeviceSynchronize", 1000, 900)
+        trace.add("cpu_op", "aten::mm", 0, 4900, kineto_made.PID, kineto_made.TID)
+        trace.call("cudaLaunchKernel", 1000, 900)
+        trace.call("cudaDeviceSynchronize", 2000, 900)
         trace.add("Trace", "PyTorch Profiler (0)", 0, 3000, "Spans", "PyTorch Profiler")
         self.imported(trace.write(self.folder / "t.json.gz"), expect=3)
-        self.assertIn("no work of a GPU in it", self.said)
+        self.assertIn("no work of a GPU in it, though calls of the driver or the runtime are: 2.", self.said)
+        self.assertNotIn("ProfilerActivity", self.said)
+
+    def test_the_tool_need_not_be_named(self):
+        trace, run = kineto_made.made(1, 3).write(self.folder / "t.json.gz"), self.folder / "run.db"
+        self.gpushim("import", trace, "-o", run)
+        self.assertIn("PyTorch's profiler (Kineto)", self.gpushim("report", run).stdout)
+        for files in ((), ("kineto",), (trace, "a.sqlite"), ("a.txt",)):
+            self.assertIn("import what? gpushim import [kineto|nsys|xplane] FILE",
+                          self.gpushim("import", *files, "-o", run, expect=2).stderr)
+        self.assertIn("not exported yet", self.gpushim("import", "a.nsys-rep", "-o", run, expect=2).stderr)
 
     def test_what_another_tool_writes_in_chromes_format_is_refused(self):
         trace = kineto_made.Trace()

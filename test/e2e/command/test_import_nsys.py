@@ -281,6 +281,12 @@ class Nsys(importing.Import):
         sqlite3.connect(self.folder / "none.db").executescript("CREATE TABLE StringIds (id, value)")
         self.assertIn("nsys export", self.gpushim("import", "nsys", self.folder / "none.db", "-o",
                                                   self.folder / "run.db", expect=2).stderr)
+        sqlite3.connect(self.folder / "none.db").executescript(
+            "CREATE TABLE DIAGNOSTIC_EVENT (severity, text);"
+            "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 'CUDA is here'), (3, 'No CUDA events collected.')")
+        self.assertIn("Nsight Systems warns: No CUDA events collected.",
+                      self.gpushim("import", "nsys", self.folder / "none.db", "-o", self.folder / "run.db",
+                                   expect=2).stderr)
         for name, why in (("a.nsys-rep", "not exported yet: nsys export --type sqlite FILE"),
                           ("a.sqlite.gz", "packed by gzip: gunzip it first")):
             (self.folder / name).write_bytes(gzip.compress(b"SQLite" * 100))
