@@ -190,8 +190,10 @@ void see_whether_it_serves(TraceFacts& facts, const Survey& survey, const Marks&
     if (facts.served.program != Program::serving || is_marked) return;
     facts.found = std::exchange(facts.served.found, {});
     leave_out(facts.found, marks);
-    if (facts.found.source == "none" && facts.served.iterations == 1) take_as_one_iteration(facts);
-    refuse_iterations_that_hold_little(facts);
+    if (facts.found.source == "none" && facts.served.iterations == 1)
+        take_as_one_iteration(facts);
+    else
+        refuse_iterations_that_hold_little(facts);
 }
 
 // A single iteration is where it ran, and all that was launched is of it.

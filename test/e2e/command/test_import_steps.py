@@ -30,6 +30,16 @@ class Steps(importing.Import):
         self.assertIn("it serves", said)
         self.assertNotIn("nothing marks them", said)
 
+    def test_one_iteration_is_where_it_ran(self):
+        """All of it was called 5 ms before it ran."""
+        trace = kineto_made.Trace()
+        for at in range(1_000_000, 1_100_000, 10_000):
+            trace.kernel("paged_attention_v2_kernel", at, at * 10 - 4_000_000, 100_000)
+        trace.operation("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 7_000_000, 2_000, 7,
+                        trace.call("cudaMemcpyAsync", 1_200_000, 5_810_000), bytes=8)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT dur_ns FROM step", run), [(1_002_000,)])
+
     def test_an_iteration_that_holds_little_is_no_step(self):
         """Two iterations were recorded, and of the second one's end nothing tells. Where most ran in it, the
         first says nothing of the rest."""
