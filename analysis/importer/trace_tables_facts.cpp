@@ -80,12 +80,16 @@ void TraceTables::write_communicators() {
 }
 
 // From when on it is known whether a device works. What it runs first was called for long before, or before
-// the recording began: it was busy with what the trace does not show.
+// the recording began: it was busy with what the trace does not show. Where calls went on for many times as
+// long before that, it would be by chance that such work is over just then: a device that is set up, or loads
+// code, begins late, too.
 int64_t TraceTables::known_from(const OnDevice& device) const {
-    constexpr int64_t kLongestLatencyNs = 1'000'000;
-    const bool waited = device.first_called_ns == kNotThere ||
-                        device.first_start_ns - device.first_called_ns > kLongestLatencyNs;
-    return waited ? device.first_start_ns : first_ns_;
+    constexpr int64_t kLongestLatencyNs = 1'000'000, kManyTimes = 100;
+    if (device.first_called_ns == kNotThere) return device.first_start_ns;
+    const int64_t waited_ns = device.first_start_ns - device.first_called_ns;
+    const bool was_busy =
+        waited_ns > kLongestLatencyNs && waited_ns > (device.first_called_ns - first_ns_) / kManyTimes;
+    return was_busy ? device.first_start_ns : first_ns_;
 }
 
 // A profiler may number those it describes otherwise than those it saw at work (where a program was shown

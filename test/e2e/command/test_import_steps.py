@@ -155,9 +155,13 @@ class Steps(importing.Import):
                          [(2_000_000,)])
 
     def test_a_device_is_known_from_when_its_first_work_was_not_waiting(self):
-        """Its first kernel was called 8 ms before: what ran until then the trace does not show."""
-        for waited, known in ((8_000_000, 2_000_000), (500_000, 2_500_000)):
+        """Its first kernel was called 8 ms before: what ran until then the trace does not show. But where the
+        device was set up for 2 s before, it is the first one."""
+        for setting_up, waited, known in ((0, 8_000_000, 2_000_000), (0, 500_000, 2_500_000),
+                                          (2_000_000_000, 8_000_000, 2_010_000_000)):
             trace = kineto_made.Trace()
+            if setting_up:
+                trace.call("cudaFree", 1_000_000 - setting_up, setting_up)
             trace.kernel("first", 1_000_000, 1_000_000 + waited, 1_000_000)
             trace.kernel("second", 1_010_000, 2_000_000 + waited, 1_000_000)
             run = self.imported(trace.write(self.folder / "t.json.gz"))
