@@ -20,6 +20,7 @@
 #include "../process/heap.h"
 #include "../process/temporary.h"
 #include "../run/analyze.h"
+#include "../run/earlier_profiles.h"
 #include "../terminal/progress.h"
 #include "../terminal/stderr_line.h"
 #include "../trace/recovery.h"
@@ -146,6 +147,20 @@ Imported import_files(const Source& source, std::span<const std::string> files, 
     return all;
 }
 
+// A run has each process once.
+bool leave_out_earlier(Inputs& inputs, const Imported& imported) {
+    const auto file_of = [&](const std::string& trace) {
+        const auto found = imported.of_trace.find(trace);
+        return found == imported.of_trace.end() ? trace : found->second;
+    };
+    std::vector<std::string> left_out;
+    for (const EarlierProfile& one : leave_out_earlier_profiles(inputs.traces))
+        left_out.push_back(file_of(one.trace) + ": of the same process as " + file_of(one.later) +
+                           ", and earlier; import it by itself");
+    tell_few("left out ", left_out);
+    return !left_out.empty();
+}
+
 int run(const Arguments& arguments) {
     std::span<const std::string> files = arguments.words_;
     const Source* named = files.empty() ? nullptr : source_named(files[0]);
@@ -170,8 +185,9 @@ int run(const Arguments& arguments) {
             trace.path = imported.of_trace.at(trace.path.string());
         }
     for (const std::string& note : inputs.notes) stderr_line(note);
+    const bool has_earlier = leave_out_earlier(inputs, imported);
     analyze(inputs, {}, arguments.value("output").value_or("gpushim.run.db"), write_findings);
-    return imported.is_whole && inputs.refused.empty() ? kFine : kIncomplete;
+    return imported.is_whole && inputs.refused.empty() && !has_earlier ? kFine : kIncomplete;
 }
 
 constexpr Command kImport = {

@@ -46,6 +46,28 @@ class Lacks(importing.Import):
                           self.gpushim("import", *files, "-o", run, expect=2).stderr)
         self.assertIn("not exported yet", self.gpushim("import", "a.nsys-rep", "-o", run, expect=2).stderr)
 
+    def profile(self, name, begin_s, rank=0):
+        trace = kineto_made.Trace(rank)
+        for number in range(3):
+            at = number * 1_000_000
+            trace.step(number, at, 900_000)
+            trace.kernel("gemm", at + 100_000, at + 110_000, 500_000)
+        file = self.folder / name
+        file.write_text(trace.text().replace('{', f'{{"baseTimeNanoseconds": {begin_s}000000000, ', 1),
+                        encoding="utf-8")
+        return file
+
+    def test_a_later_profile_of_a_process_is_no_second_process(self):
+        """A profiler that repeats writes a file for each cycle."""
+        first, second = self.profile("a.1.json", 1_700_000_000), self.profile("b.2.json", 1_700_000_005)
+        self.imported(second, first, expect=3)
+        self.assertIn("left out " + str(first) + f": of the same process as {second}, and earlier", self.said)
+        report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
+        self.assertEqual(len(report["gpus"]), 1)
+        # Beside each other, or of two ranks, they are two processes.
+        self.imported(first, self.profile("b.2.json", 1_700_000_000))
+        self.imported(first, self.profile("b.2.json", 1_700_000_005, 1))
+
     def test_what_another_tool_writes_in_chromes_format_is_refused(self):
         trace = kineto_made.Trace()
         trace.add("requests", "resnet50", 0, 900, 1, 1)
