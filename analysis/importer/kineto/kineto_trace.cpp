@@ -203,7 +203,7 @@ uint64_t damaged_in(const KinetoSummary& summary) {
     return count;
 }
 
-// Other tools write Chrome's format, too.
+// Other tools write Chrome's format, too, or JSON that is a list of anything.
 bool is_of_another_tool(const KinetoSummary& summary) {
     uint64_t others = 0;
     for (const uint64_t skipped : summary.skipped) others += skipped;
@@ -211,7 +211,9 @@ bool is_of_another_tool(const KinetoSummary& summary) {
         if (kind != static_cast<size_t>(KinetoKind::process_name) &&
             kind != static_cast<size_t>(KinetoKind::thread_name) && summary.events[kind] > 0)
             return false;
-    return summary.end == KinetoEnd::whole && others > 0 && damaged_in(summary) == 0 &&
+    const uint64_t damaged = damaged_in(summary);
+    return summary.end == KinetoEnd::whole && others > 0 &&
+           (damaged == 0 || summary.of(KinetoSkip::not_an_object) == others) &&
            !summary.by_category.contains(kOwnSpan);
 }
 

@@ -74,6 +74,13 @@ class Lacks(importing.Import):
         self.imported(trace.write(self.folder / "t.json.gz"), expect=2)
         self.assertIn("not a trace of PyTorch's profiler (Kineto): no event in it is of its kinds", self.said)
 
+    def test_a_list_of_anything_is_refused(self):
+        """As PyTorch writes a course of memory."""
+        file = self.folder / "memory.json"
+        file.write_text("[[1726077563878112, 1726077563891027], [[0, 4096], [512, 4096]]]", encoding="utf-8")
+        self.imported(file, expect=2)
+        self.assertIn("no event in it is of its kinds", self.said)
+
     def test_another_version_of_the_format_is_said(self):
         trace = kineto_made.made(1, 3)
         file = self.folder / "t.json"
