@@ -63,6 +63,22 @@ bool is_ahead(const std::vector<Ran>& ran) {
     return behind_ns > sum_ns / 2;
 }
 
+// The device went from each step's work to the next one's without waiting for the host, and took longer for
+// all of them: the host ran ahead, even where it is not yet far.
+bool falls_behind(const std::vector<Step>& steps, const std::vector<Ran>& ran) {
+    constexpr double kLonger = 1.05, kPause = 0.01;
+    for (size_t i = 0; i < ran.size(); ++i) {
+        if (ran[i].sum_ns == 0) return false;
+        if (i == 0) continue;
+        const Interval& before = ran[i - 1].span;
+        const auto pause_ns = static_cast<double>(ran[i].span.start_ns - before.end_ns);
+        if (pause_ns > kPause * static_cast<double>(before.length_ns())) return false;
+    }
+    const auto marked_ns = static_cast<double>(steps.back().end_ns - steps.front().begin_ns);
+    return ran.size() > 1 &&
+           static_cast<double>(ran.back().span.end_ns - ran.front().span.start_ns) > kLonger * marked_ns;
+}
+
 bool runs_what_was_launched_before(const TraceFacts& facts, const Step& step) {
     bool does = false;
     each_operation(*facts.trace, [&](const Call& call) {
@@ -88,7 +104,7 @@ void follow_the_device(TraceFacts& facts) {
     std::vector<Step> steps = facts.found.steps;
     const std::vector<Ran> ran = what_ran(*facts.trace, steps);
     if (steps.empty()) return;
-    if (!is_ahead(ran)) {
+    if (!is_ahead(ran) && !falls_behind(steps, ran)) {
         if (steps.size() == 1) end_with_its_work(facts, ran[0]);
         return;
     }

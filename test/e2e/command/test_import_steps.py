@@ -180,6 +180,20 @@ class Steps(importing.Import):
                          [(0, 2_000_000), (1, 2_000_000), (2, 2_000_000), (3, 1_995_000)])
         self.assertIn("ahead", self.rows("SELECT steps_why FROM rank", run)[0][0])
 
+    def test_steps_are_where_their_work_ran_if_the_device_falls_behind(self):
+        """Two steps of 1 ms on the host, for which the device takes 1.25 ms each. Not if it waits for the host
+        between them."""
+        for second, lengths in ((0, [1_250_000, 1_245_000]), (100_000, [1_000_000, 1_000_000])):
+            trace = kineto_made.Trace()
+            for number in range(2):
+                at, runs = 1_000_000 + number * 1_000_000, 1_020_000 + number * (1_250_000 + second)
+                trace.step(number, at, 1_000_000)
+                for kernel in range(5):
+                    trace.kernel("gemm", at + 10_000 + kernel * 5_000, runs + kernel * 250_000, 245_000)
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            self.assertEqual([row[0] for row in self.rows("SELECT dur_ns FROM step ORDER BY number", run)],
+                             lengths)
+
     def test_a_gpu_that_did_nothing_in_steps_is_in_no_figure_of_them(self):
         """Its work before them is as much as a step's, and no step."""
         trace = kineto_made.Trace()
