@@ -189,6 +189,7 @@ void see_whether_it_serves(TraceFacts& facts, const Survey& survey, const Marks&
     const bool is_marked = facts.found.source != "none" && facts.found.source != "detected";
     if (facts.served.program != Program::serving || is_marked) return;
     facts.found = std::exchange(facts.served.found, {});
+    facts.called.clear();  // of the steps that these are in place of
     leave_out(facts.found, marks);
     if (facts.found.source == "none" && facts.served.iterations == 1)
         take_as_one_iteration(facts);

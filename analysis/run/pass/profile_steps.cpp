@@ -228,11 +228,9 @@ void take_as_one_iteration(TraceFacts& facts) {
 
 void correct_steps_of_profile(TraceFacts& facts) {
     if (!is_profile(*facts.trace)) return;
-    if (facts.found.source == "ranges")
-        follow_the_device(facts);
-    else
-        take_the_range_around(facts);
+    if (facts.found.source != "ranges") take_the_range_around(facts);
     refuse_a_moment(facts);
+    if (facts.found.source == "ranges" || facts.found.source == "detected") follow_the_device(facts);
 }
 
 }  // namespace gpushim::analysis

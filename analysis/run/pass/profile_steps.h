@@ -3,7 +3,8 @@
 //   host   |─1─|─2─|─3─|               the host is ahead, and what a step launched runs after its mark
 //   GPU           |──1──|──2──|──3──|  steps are from where the first work of each ran to the next one's,
 //                                      and hold what was called between their marks (TraceFacts::called);
-//                                      so, too, if the GPU only falls behind and never waits between them
+//                                      so, too, if the GPU only falls behind and never waits between them,
+//                                      and of steps without marks
 //
 //   range  |── one ──|                 one step was recorded, and its work ran on behind its mark: the step
 //   GPU     |────work────|             ends with it

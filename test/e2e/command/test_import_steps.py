@@ -194,6 +194,22 @@ class Steps(importing.Import):
             self.assertEqual([row[0] for row in self.rows("SELECT dur_ns FROM step ORDER BY number", run)],
                              lengths)
 
+    def test_steps_that_nothing_marks_are_where_their_work_ran(self):
+        """The host launches 200 steps of two kernels in 20 us each, and waits at the end. The device takes 100
+        us for each, and so does a program that serves, and reads nothing between them."""
+        for kernel in ("force", "paged_attention_v2_kernel"):
+            trace = kineto_made.Trace()
+            for number in range(200):
+                at, runs = 1_000_000 + number * 20_000, 1_020_000 + number * 100_000
+                trace.kernel(kernel, at, runs, 60_000)
+                trace.kernel("integrate", at + 10_000, runs + 60_000, 39_000)
+            trace.call("cudaDeviceSynchronize", 5_000_000, 16_020_000)
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            lengths = self.rows("SELECT DISTINCT dur_ns FROM step WHERE left_out = 0", run)
+            if kernel == "force":
+                self.assertEqual(lengths, [(100_000,)])
+            self.assertNotIn((20_000,), lengths)
+
     def test_a_gpu_that_did_nothing_in_steps_is_in_no_figure_of_them(self):
         """Its work before them is as much as a step's, and no step."""
         trace = kineto_made.Trace()
