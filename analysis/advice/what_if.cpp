@@ -289,11 +289,20 @@ double WhatIf::idle_ns(Causes causes) const {
 
 double WhatIf::mean_ns(const std::function<double(const GpuInStep&)>& of) const {
     const std::vector<double> all = of_each(of);
-    std::map<int64_t, double> by_rank;
-    for (size_t i = 0; i < gpus_.size(); ++i) by_rank[gpus_[i]->rank_id] += all[i];
+    struct OfRank {
+        double sum_ns = 0;
+        int64_t steps = 0, last = INT64_MIN;  // number of a step
+    };
+    std::map<int64_t, OfRank> by_rank;  // where ranks have no step in common, each has some of them
+    for (size_t i = 0; i < gpus_.size(); ++i) {
+        OfRank& rank = by_rank[gpus_[i]->rank_id];
+        rank.sum_ns += all[i];
+        if (std::exchange(rank.last, gpus_[i]->number) != gpus_[i]->number) ++rank.steps;
+    }
     double most_ns = 0;
-    for (const auto& [id, ns] : by_rank) most_ns = std::max(most_ns, ns);
-    return step_ends_.empty() ? 0 : most_ns * scale_ / static_cast<double>(step_ends_.size());
+    for (const auto& [id, rank] : by_rank)
+        most_ns = std::max(most_ns, rank.sum_ns / static_cast<double>(rank.steps));
+    return most_ns * scale_;
 }
 
 }  // namespace gpushim::analysis

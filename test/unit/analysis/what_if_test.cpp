@@ -107,6 +107,23 @@ TEST_CASE("only steps that all GPUs have say how long a step is", "[what_if]") {
     CHECK(what_if.without({"sync"}).high_ns == 0);
 }
 
+//  step     1   2   3   6   7   8      profiles of two processes, from other steps
+//  GPU 0    ██  ██  ██
+//  GPU 1                ██  ██  ██
+TEST_CASE("of ranks without a common step each has its own", "[what_if]") {
+    RunRows run;
+    run.rank(0).rank(1);
+    for (int64_t step = 0; step < 3; ++step) {
+        run.step(0, step, {.ran = {{kCompute, 4 * kMs}}, .idle = {{"sync", 6 * kMs}}});
+        run.step(1, 5 + step, {.ran = {{kCompute, 4 * kMs}}, .idle = {{"sync", 6 * kMs}}});
+    }
+    const CountedSteps basis(run.raw());
+    const WhatIf what_if(basis);
+    CHECK(what_if.step_ns() == Approx(10e6));
+    CHECK(what_if.idle_ns({"sync"}) == Approx(6e6));
+    CHECK(what_if.without({"sync"}).high_ns == Approx(6e6));
+}
+
 //  step     1   2   3  …  20       a checkpoint is written in the last: 200 ms of waits and of other work
 TEST_CASE("what one step has and others have not is not usual", "[what_if]") {
     RunRows run;
