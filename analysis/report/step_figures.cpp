@@ -154,6 +154,16 @@ void read_place(const ReportSource& source, ShownSteps& steps) {
         std::min(1.0, static_cast<double>(place.number(0)) / static_cast<double>(place.number(2)));
 }
 
+void read_used(const ReportSource& source, ShownSteps& steps) {
+    constexpr double kClearlyLess = 0.9;
+    if (steps.median_ns) return;
+    Query used = source.run.prepare(
+        "SELECT max(t.window_ns), max(g.run_ns) FROM gpu g JOIN v_gpu_total t ON t.gpu_id = g.gpu_id"
+        " WHERE t.basis = 'slices' AND g.timed_share >= 0.999");
+    if (!used.step() || used.is_null(0) || used.real(0) >= kClearlyLess * used.real(1)) return;
+    steps.used_ns = used.number(0);
+}
+
 void read_source(const ReportSource& source, ShownSteps& steps) {
     Query query = source.run.prepare(
         "SELECT steps_source, steps_anchor, steps_confidence, steps_why FROM rank"
@@ -185,6 +195,10 @@ bool ShownSteps::is_uneven() const {
     if (!median_ns || !mean_ns || *median_ns <= 0) return false;
     return std::abs(static_cast<double>(*mean_ns) / static_cast<double>(*median_ns) - 1) > kUneven;
 }
+std::string ShownSteps::span_text() const {
+    if (!used_ns) return "the whole run";
+    return "the " + duration_text(static_cast<double>(*used_ns)) + " in which the GPU was used";
+}
 std::optional<double> ShownSteps::steps_per_s() const {
     if (!mean_ns || *mean_ns <= 0) return {};
     return 1e9 / static_cast<double>(*mean_ns);
@@ -213,6 +227,7 @@ ShownSteps read_step_figures(const ReportSource& source) {
     read_quarters(source, steps);
     read_no_update(source, steps);
     read_place(source, steps);
+    read_used(source, steps);
     read_samples(source, steps);
     return steps;
 }

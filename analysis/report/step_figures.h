@@ -29,6 +29,10 @@ struct ShownSteps {
     // most.
     std::optional<int64_t> span_ns, before_ns;
     std::optional<double> run_share;  // of the time of all calls
+    // Without steps, of another tool's trace: figures are of so long, from the GPU's first work on, where
+    // that is clearly less than the run.
+    std::optional<int64_t> used_ns;
+    std::string span_text() const;  // "the whole run", or "the 173 ms in which the GPU was used"
 
     // The mean is far from the median, as in a loop that waits for every tenth batch.
     bool is_uneven() const;

@@ -71,7 +71,7 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
                     (left_out == 0 ? "no steps found"
                                    : "no step counts: " + count_text(left_out) +
                                          " left out (warm-up, or without an end)") +
-                    "; the figures below are of the whole run");
+                    "; the figures below are of " + steps.span_text());
         if (const auto unlike = unlike_sample(source.run.raw()))
             report.paragraph("           but GPU and IDLE: " + unlike->text(), kIndent);
         if (!steps.why.empty() && !source.options.redact) report.line("           " + steps.why);

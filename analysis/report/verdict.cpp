@@ -228,7 +228,7 @@ void write_step(const ShownSteps& steps, const ServingFigures& serving,
     } else {
         text += unlike ? "none found; of " + percent_text(unlike->timed_share) +
                              " of the run, which is not like the rest"
-                       : "none found, of the whole run";
+                       : "none found, of " + steps.span_text();
     }
     if (!shares) return report.line(text + " · what the GPU did in it is not recorded");
     text += " · compute " + share_text(shares->productive);

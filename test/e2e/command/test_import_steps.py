@@ -181,8 +181,8 @@ class Steps(importing.Import):
         self.assertIn("ahead", self.rows("SELECT steps_why FROM rank", run)[0][0])
 
     def test_steps_are_where_their_work_ran_if_the_device_falls_behind(self):
-        """Two steps of 1 ms on the host, for which the device takes 1.25 ms each. Not if it waits for the host
-        between them."""
+        """Two steps of 1 ms on the host, for which the device takes 1.25 ms each. Not if it waits for the
+        host between them."""
         for second, lengths in ((0, [1_250_000, 1_245_000]), (100_000, [1_000_000, 1_000_000])):
             trace = kineto_made.Trace()
             for number in range(2):
@@ -195,8 +195,8 @@ class Steps(importing.Import):
                              lengths)
 
     def test_steps_that_nothing_marks_are_where_their_work_ran(self):
-        """The host launches 200 steps of two kernels in 20 us each, and waits at the end. The device takes 100
-        us for each, and so does a program that serves, and reads nothing between them."""
+        """The host launches 200 steps of two kernels in 20 us each, and waits at the end. The device takes
+        100 us for each, also of a program that serves and reads nothing between them."""
         for kernel in ("force", "paged_attention_v2_kernel"):
             trace = kineto_made.Trace()
             for number in range(200):

@@ -41,4 +41,11 @@ class ShortUse(cli.Case):
         self.assertNotIn("a single call", said)
 
     def test_most_of_what_was_recorded(self):
-        self.assertNotIn("the GPU was used for", self.report(0))
+        said = self.report(0)
+        self.assertNotIn("the GPU was used for", said)
+        self.assertIn("STEP none found, of the whole run", said)
+
+    def test_behind_a_start_figures_are_not_of_the_whole_run(self):
+        said = self.report(2 * MS)
+        self.assertIn("STEP none found, of the 350 us in which the GPU was used", said)
+        self.assertIn("; the figures below are of the 350 us in which the GPU was used", said)
