@@ -105,7 +105,7 @@ def control_of(fields):
     return "".join(f"{key}: {value}\n" for key, value in fields.items())
 
 
-def deb(tree, file, fields, made, more=None):
+def deb(tree, file, fields, made, more=None, packing=("-z1",)):
     """fields: of the control file; Installed-Size is added. more: {name: text} of what lies beside it."""
     size_kb = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) // 1024
     (tree / "DEBIAN").mkdir()
@@ -114,7 +114,7 @@ def deb(tree, file, fields, made, more=None):
     for name, text in (more or {}).items():
         (tree / "DEBIAN" / name).write_text(text, encoding="utf-8")
     settle(tree, made)
-    run("dpkg-deb", "--root-owner-group", "-z3", "-b", tree, file, SOURCE_DATE_EPOCH=str(made))
+    run("dpkg-deb", "--root-owner-group", *packing, "-b", tree, file, SOURCE_DATE_EPOCH=str(made))
     return file
 
 
