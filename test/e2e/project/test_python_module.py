@@ -185,7 +185,7 @@ class Reports(Module):
         self.assertIsInstance(self.run_of_two.report.findings[0].try_, str)
 
     def test_everything_that_the_schema_names_has_a_field(self):
-        schema = json.loads(report_schema.FILES["report"].read_text(encoding="utf-8"))
+        schema = report_schema.schema_of("report")
         run = importlib.import_module("gpushim._run")
         whole = self.filled(schema, schema["$defs"])
         self.compare(whole, run._made(importlib.import_module("gpushim.figures").Report, whole))

@@ -39,6 +39,13 @@ class Report(cli.Case):
             with self.assertRaises(AssertionError):
                 report_schema.hold(["gpushim", "report", "--json"], json.dumps(wrong))
 
+    def test_each_schema_is_one(self):
+        for command in report_schema.FILES:
+            schema = report_schema.schema_of(command)
+            report_schema.draft().check_schema(schema)
+            with self.assertRaisesRegex(Exception, "'no_such_type' is not valid"):
+                report_schema.draft().check_schema({**schema, "type": "no_such_type"})
+
     def test_losses_are_said_by_reason(self):
         made_traces.make_run(self.folder / "run", 1)
         with sqlite3.connect(self.folder / "run" / "gpushim.box.0.100.db") as base:

@@ -10,17 +10,20 @@ FILES = {"fleet": ANALYSIS / "report" / "fleet.schema.json",
          "top": ANALYSIS / "screen" / "top.schema.json"}
 
 
-def validator_of(schema):
+def draft():
     import jsonschema  # only where an answer is asked for
     # Debian 11's knows the older draft alone, in which the schemas say the same.
-    kind = getattr(jsonschema, "Draft202012Validator", jsonschema.Draft7Validator)
-    kind.check_schema(schema)
-    return kind(schema)
+    return getattr(jsonschema, "Draft202012Validator", jsonschema.Draft7Validator)
+
+
+def schema_of(command):
+    return json.loads(FILES[command].read_text(encoding="utf-8"))
 
 
 @functools.lru_cache(maxsize=None)
 def validator(command):
-    return validator_of(json.loads(FILES[command].read_text(encoding="utf-8")))
+    """Of a schema that is itself held to its draft once, by test_report, not in every process."""
+    return draft()(schema_of(command))
 
 
 def complaints(answer, command="report"):
@@ -30,7 +33,8 @@ def complaints(answer, command="report"):
 
 def wrong_by(schema, value):
     """The same for a schema that stands somewhere else."""
-    return [error.message for error in validator_of(schema).iter_errors(value)]
+    draft().check_schema(schema)
+    return [error.message for error in draft()(schema).iter_errors(value)]
 
 
 def hold(command, answer):
