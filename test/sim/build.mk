@@ -11,7 +11,7 @@ DRIVER_NAMES := $(shell sed -n 's/^EXPORT.//p' test/sim/exports.def 2>/dev/null 
 
 # What a library of the box is compiled from: all its files as one unit where that is quick, and where their
 # names allow it, else each by itself. Clang wants NVML's to say that they are exported before they are there.
-ONE_UNIT_EACH = engine driver nccl cupti $(if $(findstring clang,$(CXX)),,nvml)
+ONE_UNIT_EACH = engine driver nccl cupti cudart $(if $(findstring clang,$(CXX)),,nvml)
 AS_ONE_UNIT = $(if $(filter yes,$(QUICK)),$(filter $(ONE_UNIT_EACH),$(1)))
 sim_objects = $(if $(call AS_ONE_UNIT,$(1)),$(OBJ)/test/sim/$(1)/all.o,$(call sim_files,$(1)))
 sim_files   = $(call objects,$(call sources,test/sim/$(1)))

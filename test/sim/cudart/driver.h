@@ -16,6 +16,10 @@ cudaError_t start_driver();
 
 void* driver_pointer(std::size_t row);
 
+inline CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+// A kernel handle stands for the function it becomes in the context of the launch.
+inline CUfunction as_function(CUkernel kernel) { return reinterpret_cast<CUfunction>(kernel); }
+
 // Driver and runtime number their errors alike.
 inline cudaError_t to_runtime(CUresult result) { return static_cast<cudaError_t>(result); }
 

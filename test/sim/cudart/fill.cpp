@@ -3,7 +3,6 @@
 namespace cudart {
 namespace {
 
-CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 unsigned char byte_of(int value) { return static_cast<unsigned char>(value); }
 
 template <DefaultStream kMode>

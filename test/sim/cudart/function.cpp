@@ -5,8 +5,6 @@
 namespace cudart {
 namespace {
 
-CUfunction as_function(CUkernel kernel) { return reinterpret_cast<CUfunction>(kernel); }
-
 // Calls use(kernel) for the kernel behind a symbol.
 template <class Use>
 cudaError_t with_kernel(const void* symbol, Use use) {

@@ -60,7 +60,7 @@ cudaError_t set_kernel_of_exec(cudaGraphExec_t executable, cudaGraphNode_t node,
     });
 }
 
-cudaError_t get_kernel(cudaGraphNode_t node, cudaKernelNodeParams* kernel) {
+cudaError_t kernel_of_node(cudaGraphNode_t node, cudaKernelNodeParams* kernel) {
     if (kernel == nullptr) return cudaErrorInvalidValue;
     CUDA_KERNEL_NODE_PARAMS_v2 driver{};
     const cudaError_t error = DRIVER(cuGraphKernelNodeGetParams_v2)(node, &driver);
@@ -223,7 +223,7 @@ cudaError_t set_any_of_exec(cudaGraphExec_t executable, cudaGraphNode_t node, cu
 using namespace cudart;
 
 EXPORT_RUNTIME(cudaGraphAddKernelNode, context, add_kernel)
-EXPORT_RUNTIME(cudaGraphKernelNodeGetParams, context, get_kernel)
+EXPORT_RUNTIME(cudaGraphKernelNodeGetParams, context, kernel_of_node)
 EXPORT_RUNTIME(cudaGraphKernelNodeSetParams, context, set_kernel)
 EXPORT_RUNTIME(cudaGraphExecKernelNodeSetParams, context, set_kernel_of_exec)
 EXPORT_RUNTIME(cudaGraphAddMemcpyNode, context, add_copy)

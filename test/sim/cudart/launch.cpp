@@ -7,9 +7,6 @@
 namespace cudart {
 namespace {
 
-// A kernel handle stands for the function it becomes in the context of the launch.
-CUfunction as_function(CUkernel kernel) { return reinterpret_cast<CUfunction>(kernel); }
-
 // What the driver finds wrong with a launch of a kernel that exists is, to the runtime, its configuration.
 cudaError_t as_configuration(cudaError_t error) {
     return error == cudaErrorInvalidValue ? cudaErrorInvalidConfiguration : error;

@@ -5,7 +5,7 @@ namespace cudart {
 namespace {
 
 // Kernels handed out here may be launched by cudaLaunchKernel, which takes functions and handles alike.
-cudaError_t get_kernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
+cudaError_t kernel_of_library(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
     const cudaError_t error = DRIVER(cuLibraryGetKernel)(kernel, library, name);
     if (error == cudaSuccess) add_kernel_handle(*kernel);
     return error;
@@ -18,7 +18,7 @@ cudaError_t enumerate_kernels(cudaKernel_t* kernels, unsigned count, cudaLibrary
     return cudaSuccess;
 }
 
-cudaError_t set_attribute(cudaKernel_t kernel, cudaFuncAttribute attribute, int value, int device) {
+cudaError_t set_on_device(cudaKernel_t kernel, cudaFuncAttribute attribute, int value, int device) {
     return DRIVER(cuKernelSetAttribute)(static_cast<CUfunction_attribute>(attribute), value, kernel, device);
 }
 
@@ -52,9 +52,9 @@ FORWARD(cudaLibraryGetGlobal, cuLibraryGetGlobal)
 FORWARD(cudaLibraryGetManaged, cuLibraryGetManaged)
 FORWARD(cudaLibraryGetUnifiedFunction, cuLibraryGetUnifiedFunction)
 FORWARD(cudaLibraryGetKernelCount, cuLibraryGetKernelCount)
-EXPORT_RUNTIME(cudaLibraryGetKernel, context, get_kernel)
+EXPORT_RUNTIME(cudaLibraryGetKernel, context, kernel_of_library)
 EXPORT_RUNTIME(cudaLibraryEnumerateKernels, context, enumerate_kernels)
-EXPORT_RUNTIME(cudaKernelSetAttributeForDevice, context, set_attribute)
+EXPORT_RUNTIME(cudaKernelSetAttributeForDevice, context, set_on_device)
 
 EXPORT_RUNTIME(cudaGetDriverEntryPoint, driver, entry_point<cudaEnableLegacyStream>)
 EXPORT_RUNTIME(cudaGetDriverEntryPoint_ptsz, driver, entry_point<cudaEnablePerThreadDefaultStream>)

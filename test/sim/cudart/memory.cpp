@@ -3,8 +3,6 @@
 namespace cudart {
 namespace {
 
-CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-
 // For the runtime, unlike the driver, nothing is a size that can be had: it is a null pointer.
 template <class Allocate>
 cudaError_t allocate_unless_empty(void** pointer, std::size_t size_bytes, Allocate allocate) {
