@@ -121,7 +121,8 @@ def deb(tree, file, fields, made, more=None, packing=("-z1",)):
 def tarball(tree, file, made):
     """Of the folder itself, in which all of it lies."""
     settle(tree, made)
-    with open(file, "wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=made) as packed:
+    with open(file, "wb") as raw, \
+            gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=made) as packed:
         with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for path in sorted([tree, *tree.rglob("*")]):
                 entry = tar.gettarinfo(path, path.relative_to(tree.parent))
