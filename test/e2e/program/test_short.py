@@ -17,14 +17,14 @@ import preload
 SOURCE = """
 #include "one_gpu.h"
 #include <unistd.h>
-// short WAY SECONDS: makes a context, launches and stays so long; ends as it is told.
+// short WAY [FILE]: makes a context, launches, stays until that is gone (for two minutes); ends as told.
 int main(int count, char** words) {
     open_gpu();
     if (words[1][0] != 'c') {
         for (int i = 0; i < 3; ++i) launch_one(kernel_of("k__1us"), 0);
         MUST(cuCtxSynchronize());
     }
-    if (count > 2) sleep(atoi(words[2]));
+    for (int i = 0; count > 2 && access(words[2], F_OK) == 0 && i < 12000; ++i) usleep(10000);
     if (words[1][0] == '_') _exit(0);
     return 0;
 }
@@ -137,10 +137,10 @@ class PrivateShm(ShortCase):
         self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
         return done
 
-    def short(self, way="_exit", seconds=0, name="trace"):
+    def short(self, way="_exit", until_gone=(), name="trace"):
         out = self.folder / f"{name}.%p.db"
-        self.recovering([self.program(), way, seconds], **{**preload.variables(self.folder),
-                                                           "GPUSHIM_OUT": out})
+        self.recovering([self.program(), way, *until_gone],
+                        **{**preload.variables(self.folder), "GPUSHIM_OUT": out})
 
     def folder_of(self, trace):
         uuid = preload.query(trace, "SELECT value FROM meta WHERE key = 'uuid'")[0][0]
@@ -197,7 +197,7 @@ class Leftovers(PrivateShm):
 
     def test_the_next_traced_process_takes_it_in(self):
         trace = self.left()
-        self.short("exit", 30, name="next")
+        self.short("exit", [self.folder_of(trace)], name="next")
         self.assertFalse(self.folder_of(trace).exists())
         self.assertEqual((preload.query(trace, OUTSIDE), self.launches(trace)), ([], 3))
         (next_one,) = self.folder.glob("next.*.db")
