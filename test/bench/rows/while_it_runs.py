@@ -14,6 +14,7 @@ from measure import QUICK, Figure, Trace
 
 RATE, SECONDS, TURNS = 20_000, 2 if QUICK else 5, 1 if QUICK else 5
 RANKS, LOOK_S = (4, 3) if QUICK else (64, 20)
+MOST_S = 120
 GPUSHIM = bench.BUILD / "gpushim"
 # Ten marked steps a second, of two kernels each.
 LOOP = """
@@ -87,7 +88,8 @@ def looked(*words):
     os.close(side)
     os.set_blocking(terminal, False)
     begin_s = time.monotonic()
-    while time.monotonic() < begin_s + LOOK_S:
+    # Beside much else it may not come to one tick of the kernel's clock in that time.
+    while (wall_s := time.monotonic() - begin_s) < LOOK_S or wall_s < MOST_S and processor_s(job.pid) == 0:
         time.sleep(0.1)
         try:
             os.read(terminal, 1 << 20)
