@@ -61,7 +61,7 @@ void read_trace(const Trace& trace, RunDb& run) {
     int64_t next_gpu_id = 0;
     TraceFacts facts = make_facts(trace, 0, next_gpu_id, {});
     find_steps(facts);
-    Collectives collectives;
+    Collectives collectives("");  // all in memory
     collectives.add(facts, read_comm_seats(facts));
     collectives.match();
     write_rank(facts, pass_over(facts, collectives.waits_of(facts.rank_id), run), run);
