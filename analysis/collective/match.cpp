@@ -95,7 +95,7 @@ bool moves_nothing(const Entry& entry) {
 
 SequenceMatch::SequenceMatch(std::vector<bool> seats_open, int ranks)
     : next_(seats_open.size(), INT64_MIN), open_(std::move(seats_open)), ranks_(ranks) {
-    find_last();
+    find_behind();
 }
 
 bool SequenceMatch::take(size_t seat, const Entry& entry, const MatchSink& sink) {
@@ -111,20 +111,21 @@ void SequenceMatch::end(size_t seat, const MatchSink& sink) {
     if (next_[seat] == reached_) go_on(sink);
 }
 
-void SequenceMatch::find_last() {
+void SequenceMatch::find_behind() {
     reached_ = INT64_MAX;
-    last_ = 0;
+    behind_ = 0;
     for (size_t seat = 0; seat < next_.size(); ++seat) {
         if (!open_[seat] || next_[seat] > reached_) continue;
-        last_ = next_[seat] == reached_ ? last_ + 1 : 1;
+        behind_ = next_[seat] == reached_ ? behind_ + 1 : 1;
         reached_ = next_[seat];
     }
 }
 
-// Of a thousand seats each is once the last one: all of them are looked at only where none of these is left.
+// Of a thousand seats each is once the furthest behind: all of them are looked at only where none of these is
+// left.
 void SequenceMatch::go_on(const MatchSink& sink) {
-    if (--last_ > 0) return;
-    find_last();
+    if (--behind_ > 0) return;
+    find_behind();
     while (!rows_.empty() && rows_.begin()->first < reached_) {
         give(std::move(rows_.begin()->second), sink);
         rows_.erase(rows_.begin());

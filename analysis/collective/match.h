@@ -96,18 +96,19 @@ class SequenceMatch {
     // Seats are who delivers: of `ranks` that take part, those whose traces are there.
     SequenceMatch(std::vector<bool> seats_open, int ranks);
 
-    bool take(size_t seat, const Entry& entry, const MatchSink& sink);  // false: it went back in sequence
+    // Of a seat that is open. False: it went back in sequence.
+    bool take(size_t seat, const Entry& entry, const MatchSink& sink);
     void end(size_t seat, const MatchSink& sink);
     size_t waiting() const { return rows_.size(); }
 
   private:
-    void find_last();
-    void go_on(const MatchSink& sink);  // when one of the last did, or ended
+    void find_behind();
+    void go_on(const MatchSink& sink);  // when one that was furthest behind did, or ended
     void give(std::vector<Entry> row, const MatchSink& sink) const;
     std::vector<int64_t> next_;  // by seat: nothing below it comes any more
     std::vector<bool> open_;
-    int64_t reached_ = INT64_MAX;  // by all that are open
-    size_t last_ = 0;              // so many of them are there
+    int64_t reached_ = INT64_MAX;  // the least of next_, of those that are open
+    size_t behind_ = 0;            // so many of them are there
     int ranks_;
     std::map<int64_t, std::vector<Entry>> rows_;  // by place
 };

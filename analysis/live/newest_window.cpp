@@ -287,7 +287,9 @@ NewestWindows read_newest_windows(const std::vector<fs::path>& traces, const std
         all.push_back(make_facts(slice.trace, static_cast<int64_t>(all.size()), next_gpu_id, {}));
         find_steps(all.back());
         all.back().only_within.reset();  // also what a GPU does between steps, and behind them
-        collectives.add(all.back(), read_comm_seats(all.back()));
+        std::vector<CommSeat> seats = read_comm_seats(all.back());
+        collectives.put_aside(seats);
+        collectives.add(all.back(), std::move(seats));
     }
     collectives.match();
     windows.collectives = rates_of(collectives.all());

@@ -1,10 +1,13 @@
 #include "aside.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "heap.h"
@@ -19,10 +22,25 @@ constexpr size_t kAlign = 64;
 
 size_t rounded(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
+// A run is written to the same disk: as much as lies here is left to it. Where the disk is memory itself,
+// nothing is won.
+bool has_room(int file, size_t bytes) {
+    struct statfs disk;
+    if (fstatfs(file, &disk) != 0 || disk.f_type == TMPFS_MAGIC || disk.f_type == RAMFS_MAGIC) return false;
+    return bytes <= static_cast<size_t>(disk.f_bavail) * static_cast<size_t>(disk.f_bsize) / 2;
+}
+
+bool give(int file, off_t from, size_t bytes) {
+    int status;
+    do status = fallocate(file, 0, from, static_cast<off_t>(bytes));
+    while (status != 0 && errno == EINTR);
+    return status == 0;
+}
+
 }  // namespace
 
 Aside::Aside(std::filesystem::path folder, size_t in_memory, size_t read_at_once)
-    : folder_(std::move(folder)), in_memory_(in_memory), most_read_(read_at_once) {}
+    : folder_(std::move(folder)), in_memory_(in_memory), read_at_once_(read_at_once) {}
 
 Aside::~Aside() {
     for (const Piece& piece : pieces_) munmap(piece.at, piece.bytes);
@@ -34,7 +52,8 @@ void* Aside::take(const void* bytes, size_t count) {
     std::byte* const room = room_for(count);
     if (room == nullptr) return nullptr;
     std::memcpy(room, bytes, count);
-    if (read(count)) give_back_heap();  // holes that they left, of which the next ones need not fit into any
+    // Arrays that are put aside leave holes in the heap, into which the next ones need not fit.
+    if (count_read(count)) give_back_heap();
     return room;
 }
 
@@ -57,22 +76,33 @@ bool Aside::add_piece(size_t bytes) {
     if (is_full_) return false;
     is_full_ = true;  // unless all of this succeeds
     if (file_ < 0) file_ = nameless_file(folder_);
-    const auto from = static_cast<off_t>(file_bytes_);
     const size_t size =
         rounded(std::max(bytes, std::clamp(file_bytes_, kLeastPiece, kMostPiece)), kLeastPiece);
-    if (file_ < 0 || posix_fallocate(file_, from, static_cast<off_t>(size)) != 0) return false;
-    void* const at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_, from);
-    if (at == MAP_FAILED) return false;
+    if (file_ < 0 || !has_room(file_, size + file_bytes_)) return false;
+    const auto from = static_cast<off_t>(file_bytes_);
+    const bool is_given = give(file_, from, size);
+    void* const at =
+        is_given ? mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_, from) : MAP_FAILED;
+    if (at == MAP_FAILED) {
+        // A disk that is full gives what it has all the same.
+        if (ftruncate(file_, from) != 0) close(std::exchange(file_, -1));
+        return false;
+    }
     file_bytes_ += size;
     pieces_.push_back({static_cast<std::byte*>(at), size, 0});
     is_full_ = false;
     return true;
 }
 
-bool Aside::read(size_t bytes) {
-    if ((read_ += bytes) < most_read_) return false;
+bool Aside::count_read(size_t bytes) {
+    if ((read_ += bytes) < read_at_once_) return false;
     rest();
     return true;
+}
+
+size_t Aside::in_file() const {
+    const std::lock_guard lock(mutex_);
+    return in_file_;
 }
 
 void Aside::rest() {

@@ -1,12 +1,13 @@
 // Arrays that memory may have no room for. The first bytes stay in it; those behind lie in a file that is
-// gone with the process, and are in memory only while they are read or changed. Where no such file can be
-// made, or its disk is full, all stay in memory.
+// gone with the process, and are in memory only while they are read or changed, as far as their readers count
+// that. Where no such file can be made, or its disk is nearly full, or memory itself, all stay in memory.
 //
 //   memory   [array][array][array]  ┌─ what is just read ─┐
 //   file                       [array][array][array][array]
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <filesystem>
 #include <mutex>
@@ -29,12 +30,12 @@ class Aside {
 
     // The same bytes in the file; null: they stay where they are. Any thread.
     void* take(const void* bytes, size_t count);
-    // So many bytes of arrays were read or changed: from time to time all of them leave the memory, and true
-    // is returned. Any thread.
-    bool read(size_t bytes);
+    // So many bytes of arrays were read or changed: from time to time all of them leave the memory, and are
+    // read again when somebody asks for them; true is returned then. Any thread.
+    bool count_read(size_t bytes);
     void rest();  // now, for nobody reads on. Any thread
 
-    size_t in_file() const { return in_file_; }
+    size_t in_file() const;  // bytes
 
   private:
     struct Piece {
@@ -45,16 +46,16 @@ class Aside {
     bool add_piece(size_t bytes);
 
     std::filesystem::path folder_;
-    size_t in_memory_, most_read_;
+    size_t in_memory_, read_at_once_;
     std::atomic<size_t> read_ = 0;
-    std::mutex mutex_;  // of all below
+    mutable std::mutex mutex_;  // of all below
     size_t stayed_ = 0, in_file_ = 0, file_bytes_ = 0;
     int file_ = -1;
     bool is_full_ = false;
     std::vector<Piece> pieces_;
 };
 
-// One thread.
+// An array: one thread at a time.
 template <class T>
 class AsideArray {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -69,7 +70,10 @@ class AsideArray {
         return *this;
     }
 
-    void push_back(const T& one) { own_.push_back(one); }  // until it is put aside
+    void push_back(const T& one) {  // until it is put aside
+        assert(aside_.empty());
+        own_.push_back(one);
+    }
     void put(Aside& aside) {
         void* const bytes = aside.take(own_.data(), own_.size() * sizeof(T));
         if (bytes == nullptr) return own_.shrink_to_fit();

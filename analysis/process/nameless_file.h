@@ -1,4 +1,5 @@
-// A file that is gone with the process, however that ends. Any thread.
+// A file that is gone with the process, however that ends: also if it is killed just here, where the file
+// system knows files that never had a name. Any thread.
 #pragma once
 
 #include <filesystem>

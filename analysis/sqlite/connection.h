@@ -41,6 +41,13 @@ class Connection {
         return work(opened());
     }
 
+    // Nothing is done where it rests.
+    template <class Work>
+    void if_open(Work work) {
+        const std::lock_guard guard(lock_);
+        if (base_) work(base_.get());
+    }
+
     static size_t open_now();  // of those that may rest
 
   private:

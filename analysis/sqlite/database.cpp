@@ -133,7 +133,7 @@ void Database::may_rest() {
 }
 
 void Database::forget_pages() const {
-    connection_->with([](sqlite3* base) { sqlite3_db_release_memory(base); });
+    connection_->if_open([](sqlite3* base) { sqlite3_db_release_memory(base); });
 }
 
 Database::Database(const fs::path& path) : where_(path.string()) {

@@ -25,10 +25,10 @@ void keep_longest(std::vector<LaunchWait>& waits) {
 
 struct Collectives::Impl {
     Impl(const std::filesystem::path& folder, size_t in_memory)
-        : read(std::in_place, folder, in_memory), matched(folder, in_memory) {}
+        : of_traces(std::in_place, folder, in_memory), of_instances(folder, in_memory) {}
 
-    std::optional<Aside> read;  // until they are matched
-    Aside matched;
+    std::optional<Aside> of_traces;  // until they are matched
+    Aside of_instances;
     CollectiveRun all;
     SeatsByName seats;                                           // until they are matched
     std::unordered_map<int64_t, std::vector<LaunchWait>> waits;  // by rank_id, by enter
@@ -43,8 +43,8 @@ Collectives::~Collectives() = default;
 
 void Collectives::put_aside(std::vector<CommSeat>& read) {
     for (CommSeat& seat : read) {
-        seat.calls.put(*impl_->read);
-        seat.launches.put(*impl_->read);
+        seat.calls.put(*impl_->of_traces);
+        seat.launches.put(*impl_->of_traces);
     }
 }
 
@@ -60,10 +60,10 @@ void Collectives::add(const TraceFacts& facts, std::vector<CommSeat> read) {
 
 void Collectives::match() {
     CollectiveRun& all = impl_->all;
-    infer_group_of_all(all.traces, impl_->seats);
+    infer_group_of_all(all.traces, impl_->seats, *impl_->of_traces);
     for (auto& [key, seats] : impl_->seats)
         all.communicators.push_back(
-            match_communicator(std::move(seats), all.clocks, *impl_->read, impl_->matched));
+            match_communicator(std::move(seats), all.clocks, *impl_->of_traces, impl_->of_instances));
     impl_->seats.clear();
     for (const RunCommunicator& comm : all.communicators)
         for (const CollectiveInstance& instance : comm.instances)
@@ -76,8 +76,8 @@ void Collectives::match() {
         for (CommSeat& seat : comm.seats) seat.launches = {};
     }
     for (auto& [rank, waits] : impl_->waits) keep_longest(waits);
-    impl_->read.reset();
-    impl_->matched.rest();
+    impl_->of_traces.reset();
+    impl_->of_instances.rest();
 }
 
 // For as many as there can be: growing step by step would take twice the room.
@@ -99,6 +99,7 @@ void Collectives::Impl::take_waits(const RunCommunicator& comm) {
             const CommSeat& seat = comm.seat(instance.parts[i]);
             const CommCall& call = comm.call(instance.parts[i]);
             const int64_t until_ns = instance.parts[i].device->start_ns + *times.wait_ns[i];
+            of_traces->count_read(call.launches * sizeof(CommLaunch));
             for (size_t k = call.launch; k < call.launch + size_t{call.launches}; ++k) {
                 const CommLaunch& launch = seat.launches[k];
                 const int64_t wait_ns = std::min(launch.device.end_ns, until_ns) - launch.device.start_ns;

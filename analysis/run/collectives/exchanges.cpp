@@ -102,15 +102,19 @@ struct Order {
 //
 //   calls   AllReduce 1   all-to-all 1   all-to-all 2   AllReduce 2
 //   places            1              2              3             4
-void number_together(RunCommunicator& comm) {
+void number_together(RunCommunicator& comm, Aside& aside) {
     Order order;
-    for (const CommSeat& seat : comm.seats)
+    for (const CommSeat& seat : comm.seats) {
+        aside.count_read(seat.calls.size() * sizeof(CommCall));
         if (!order.add(seat)) return;
-    for (CommSeat& seat : comm.seats)
+    }
+    for (CommSeat& seat : comm.seats) {
+        aside.count_read(seat.calls.size() * sizeof(CommCall));
         for (CommCall& one : seat.calls) {
             const auto& before = one.call.of_messages ? order.before_exchange : order.before_collective;
             if (!one.is_joined) one.call.place = one.call.sequence + before.at(one.call.sequence);
         }
+    }
 }
 
 }  // namespace
@@ -119,12 +123,12 @@ void join_exchanges(RunCommunicator& comm, Aside& aside) {
     if (!comm.all_seen() || !comm.is_known()) return;
     Exchanges found;
     for (CommSeat& seat : comm.seats) {
-        aside.read(seat.calls.size() * sizeof(CommCall));
+        aside.count_read(seat.calls.size() * sizeof(CommCall));
         for (const Group& group : groups_of(seat))
             if (!found.add(group, seat.rank, comm.ranks)) return;
     }
     for (const Group& group : found.groups) join(group, found.sizes.at(group.front().call.sequence).is_even);
-    if (!found.groups.empty()) number_together(comm);
+    if (!found.groups.empty()) number_together(comm, aside);
 }
 
 }  // namespace gpushim::analysis

@@ -35,13 +35,15 @@ bool are_of_one_stream(const CommSeat& seat) {
 }
 
 // By trace its calls that tell no communicator; none: some trace has none, or several groups.
-std::vector<CommSeat*> untold_seats(const std::vector<const TraceFacts*>& traces, SeatsByName& seats) {
+std::vector<CommSeat*> untold_seats(const std::vector<const TraceFacts*>& traces, SeatsByName& seats,
+                                    Aside& aside) {
     std::vector<CommSeat*> untold;
     for (const TraceFacts* facts : traces) {
         const auto found = seats.find({"", facts->rank_id});
         if (found == seats.end() || found->second.size() != 1 || !are_of_one_stream(found->second.front()))
             return {};
         untold.push_back(&found->second.front());
+        aside.count_read(untold.back()->calls.size() * sizeof(CommCall));
     }
     return untold;
 }
@@ -79,11 +81,12 @@ std::vector<int64_t> ends_of(const Row& row, size_t at, int64_t& together_ns) {
     return later;
 }
 
-bool end_together(const Row& row) {
+bool end_together(const Row& row, Aside& aside) {
     std::vector<std::vector<int64_t>> later(row.seats.size());  // by rank
     std::vector<int64_t> together;
     for (size_t at = 0; at < row.length; ++at) {
         if (!is_barrier_like(row.call(0, at).call.op)) continue;
+        aside.count_read(row.seats.size() * sizeof(CommCall));
         int64_t together_ns = 0;
         const std::vector<int64_t> ends = ends_of(row, at, together_ns);
         if (ends.empty()) continue;
@@ -100,11 +103,13 @@ bool end_together(const Row& row) {
     });
 }
 
-bool is_one_group(const Row& row) {
-    for (size_t at = 0; at < row.length; ++at)
+bool is_one_group(const Row& row, Aside& aside) {
+    for (size_t at = 0; at < row.length; ++at) {
+        aside.count_read(row.seats.size() * sizeof(CommCall));
         for (size_t rank = 1; rank < row.seats.size(); ++rank)
             if (!is_same(row.call(0, at), row.call(rank, at))) return false;
-    return end_together(row);
+    }
+    return end_together(row, aside);
 }
 
 void give_places(const Row& row, const std::vector<const TraceFacts*>& traces) {
@@ -122,16 +127,16 @@ void give_places(const Row& row, const std::vector<const TraceFacts*>& traces) {
 
 }  // namespace
 
-void infer_group_of_all(const std::vector<const TraceFacts*>& traces, SeatsByName& seats) {
+void infer_group_of_all(const std::vector<const TraceFacts*>& traces, SeatsByName& seats, Aside& aside) {
     if (!are_all_ranks(traces)) return;
-    const std::vector<CommSeat*> untold = untold_seats(traces, seats);
+    const std::vector<CommSeat*> untold = untold_seats(traces, seats, aside);
     if (untold.empty()) return;
     const auto fewest = std::min_element(
         untold.begin(), untold.end(),
         [](const CommSeat* a, const CommSeat* b) { return a->calls.size() < b->calls.size(); });
     for (const bool from_end : {true, false}) {
         const Row row = {untold, (*fewest)->calls.size(), from_end};
-        if (!is_one_group(row)) continue;
+        if (!is_one_group(row, aside)) continue;
         give_places(row, traces);
         std::vector<CommSeat> group;
         for (const TraceFacts* facts : traces) {

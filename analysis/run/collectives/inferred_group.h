@@ -24,6 +24,6 @@ using SeatsByName = std::map<std::pair<std::string, int64_t>, std::vector<CommSe
 
 // Calls that tell no communicator get one with all ranks of the run, if they are of one. Else nothing
 // changes.
-void infer_group_of_all(const std::vector<const TraceFacts*>& traces, SeatsByName& seats);
+void infer_group_of_all(const std::vector<const TraceFacts*>& traces, SeatsByName& seats, Aside& aside);
 
 }  // namespace gpushim::analysis

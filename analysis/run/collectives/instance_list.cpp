@@ -51,7 +51,7 @@ void InstanceList::make(size_t i, CollectiveInstance& into) const {
         parts.push_back({piece[part].rank, piece[part].call.call.device, tag_of(place.piece, part)});
     into = heads_[i];
     into.parts = std::move(parts);
-    if (aside_ != nullptr) aside_->read(into.parts.size() * sizeof(Part));
+    if (aside_ != nullptr) aside_->count_read(into.parts.size() * sizeof(Part));
 }
 
 CollectiveInstance InstanceList::operator[](size_t i) const {

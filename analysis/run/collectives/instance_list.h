@@ -1,6 +1,7 @@
 // The instances of a communicator, of which a thousand ranks make millions of parts: these lie in the order
 // of their instances, so that who goes through them reads a file, if they do not fit into memory, from its
-// beginning to its end. Written by one thread, then put; then any thread, one at a time.
+// beginning to its end. Written by one thread, then put;
+// read-only from then on, any thread.
 #pragma once
 
 #include <cstddef>

@@ -42,7 +42,7 @@ void deliver(const RunCommunicator& comm, CommunicatorMatch& match, Aside& aside
             continue;
         }
         const CommCall& one = seat.calls[next[i]++];
-        aside.read(sizeof one);
+        aside.count_read(sizeof one);
         if (!one.is_joined) match.take(seat.rank, one.call);
         const bool is_numbered = !is_point_to_point(one.call.op) && (one.call.place || !one.call.of_messages);
         if (!one.is_joined && is_numbered) sequence = place_of(one.call);
@@ -103,11 +103,11 @@ std::optional<CollectiveWait> barrier_wait(const RunCommunicator& comm, const Co
 
 }  // namespace
 
-RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks& clocks, Aside& read,
-                                   Aside& matched) {
+RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks& clocks, Aside& of_traces,
+                                   Aside& of_instances) {
     RunCommunicator comm;
     take_seats(comm, std::move(seats));
-    join_exchanges(comm, read);
+    join_exchanges(comm, of_traces);
     std::vector<int> present;
     comm.clock_of_rank.assign(static_cast<size_t>(comm.ranks), -1);
     for (const CommSeat& seat : comm.seats) {
@@ -116,14 +116,14 @@ RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks&
     }
     size_t most = 0;  // room that nothing is put into takes no memory
     for (const CommSeat& seat : comm.seats) most = std::max(most, seat.calls.size());
-    comm.instances = InstanceList(&matched);
+    comm.instances = InstanceList(&of_instances);
     comm.instances.reserve(most);
     CommunicatorMatch match(comm.ranks, present,
                             {[&](const CollectiveInstance& instance) { take_instance(comm, instance); },
                              [&](const CollectiveMismatch& mismatch) {
                                  if (is_worth_telling(mismatch)) comm.mismatches.push_back(mismatch);
                              }});
-    deliver(comm, match, read);
+    deliver(comm, match, of_traces);
     comm.left_out += match.left_out();
     comm.instances.put();
     for (CommSeat& seat : comm.seats) seat.calls = {};  // instances have what counts

@@ -42,9 +42,9 @@ struct RunCommunicator {
 };
 
 // Seats of one uid, of all traces; of a rank that is there twice the first counts. Their calls may lie in
-// `read`, and are in `matched` then.
-RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks& clocks, Aside& read,
-                                   Aside& matched);
+// `of_traces`, and those of what comes of them in `of_instances`.
+RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks& clocks, Aside& of_traces,
+                                   Aside& of_instances);
 
 // By rank, what to add to its times; those that are not in the instance are not set. None: clocks that
 // nothing compares. `place` is for the caller to keep as long as the answer.
