@@ -12,7 +12,7 @@ import big_trace
 from measure import BUILD, QUICK, Figure
 
 TRACES = 40 if QUICK else 1000
-LAUNCHES = 4_000 if QUICK else 20_000  # in each; one in ten is of a collective of all
+LAUNCHES = 4_000 if QUICK else 50_000  # in each; one in ten is of a collective of all
 SHARE = re.compile(rb"\d+ %")
 
 
