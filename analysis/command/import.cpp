@@ -59,16 +59,22 @@ const Source* source_named(const std::string& name) {
     return nullptr;
 }
 
-const Source& source_of_files(std::span<const std::string> files) {
-    const auto is_of = [](const Source& source, const std::string& file) {
-        return std::any_of(source.endings.begin(), source.endings.end(),
-                           [&](const char* ending) { return file.ends_with(ending); });
-    };
+const Source& source_by_name_of(const std::string& file) {
     for (const Source& source : kSources)
-        if (std::all_of(files.begin(), files.end(),
-                        [&](const std::string& file) { return is_of(source, file); }))
+        if (std::any_of(source.endings.begin(), source.endings.end(),
+                        [&](const char* ending) { return file.ends_with(ending); }))
             return source;
-    throw Failure(kUsageText);
+    throw Failure(file +
+                  ": its name does not tell which tool wrote it; say kineto, nsys or xplane before it");
+}
+
+const Source& source_of_files(std::span<const std::string> files) {
+    if (files.empty()) throw Failure(kUsageText);
+    const Source& source = source_by_name_of(files.front());
+    for (const std::string& file : files)
+        if (&source_by_name_of(file) != &source)
+            throw Failure(files.front() + " and " + file + " are of two tools; import them one by one");
+    return source;
 }
 
 // Ranks often have files of the same name in folders of their own.

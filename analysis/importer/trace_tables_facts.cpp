@@ -80,9 +80,8 @@ void TraceTables::write_communicators() {
 }
 
 // From when on it is known whether a device works. What it runs first was called for long before, or before
-// the recording began: it was busy with what the trace does not show. Where calls went on for many times as
-// long before that, it would be by chance that such work is over just then: a device that is set up, or loads
-// code, begins late, too.
+// the recording began: it was busy with what the trace does not show. That would hardly end just then if
+// calls were recorded for a hundred times as long before: then the device was set up, or loaded code.
 int64_t TraceTables::known_from(const OnDevice& device) const {
     constexpr int64_t kLongestLatencyNs = 1'000'000, kManyTimes = 100;
     if (device.first_called_ns == kNotThere) return device.first_start_ns;

@@ -1,6 +1,5 @@
 #include "earlier_profiles.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "pass/make_facts.h"
@@ -26,11 +25,13 @@ std::vector<EarlierProfile> leave_out_earlier_profiles(std::vector<Trace>& trace
     std::vector<EarlierProfile> left_out;
     std::vector<bool> is_left_out;
     for (const Trace& trace : traces) {
-        const auto later = std::find_if(traces.begin(), traces.end(), [&](const Trace& other) {
-            return may_be_one_process(trace, other) && is_before(trace, other);
-        });
-        is_left_out.push_back(later != traces.end());
-        if (later != traces.end()) left_out.push_back({trace.path.string(), later->path.string()});
+        const Trace* newest = &trace;
+        for (const Trace& other : traces)
+            if (may_be_one_process(trace, other) && is_before(trace, other) &&
+                other.started_real_ns > newest->started_real_ns)
+                newest = &other;
+        is_left_out.push_back(newest != &trace);
+        if (newest != &trace) left_out.push_back({trace.path.string(), newest->path.string()});
     }
     std::vector<Trace> kept;
     for (size_t i = 0; i < traces.size(); ++i)

@@ -186,10 +186,10 @@ std::string without_gpu(const KinetoSummary& summary) {
     if (of_any(summary, {KinetoKind::host_gap, KinetoKind::timed_window}) > 0) return {};
     // CUDA was recorded, then.
     if (const uint64_t calls = of_any(summary, {KinetoKind::runtime_call, KinetoKind::driver_call}))
-        return "no work of a GPU in it, though calls of the driver or the runtime are: " +
-               std::to_string(calls) +
-               ". Either they launched nothing, or the profiler got no times of that: it stopped before the "
-               "work was over, or it does not fit the driver";
+        return "no work of a GPU in it, though it has " + std::to_string(calls) +
+               (calls == 1 ? " call" : " calls") +
+               " of the driver or the runtime. Either they launched nothing, or the profiler got no times of "
+               "that: it stopped before the work was over, or its version does not fit the driver's";
     if (of_any(summary, {KinetoKind::cpu_op, KinetoKind::python_function}) > 0)
         return "no work of a GPU in it; ProfilerActivity.CUDA records it";
     return summary.by_category.contains(kOwnSpan) ? "no work of a GPU in it" : "";

@@ -1,6 +1,8 @@
 #include "profile_steps.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "../../trace/timeline.h"
 #include "make_facts.h"
@@ -12,20 +14,24 @@ namespace {
 constexpr const char* kAhead =
     "the host was ahead of the GPU: a step is from where its first work ran to the next one's";
 constexpr const char* kRanOn =
-    "one step was recorded, and its work ran on behind its mark: it is until that was over";
+    "one step was recorded, and its work ran on behind its mark: the step ends when that was over";
 constexpr const char* kOneRange = "one step was recorded: one range holds all that was launched and ran";
 constexpr const char* kNextToNothing = "what repeats is next to nothing of what GPUs did";
 constexpr const char* kOneIteration = "one iteration of a server was recorded";
 constexpr const char* kLittle = "less than half of what GPUs did is in the iterations that are known whole";
 constexpr double kToldByOne = 0.8;
 constexpr double kTail = 0.02;  // of a step
+constexpr double kLongestLatencyNs = 1e6;
 
 struct Ran {  // what was launched in a step, on all devices
     Interval span = {INT64_MAX, INT64_MIN};
     int64_t sum_ns = 0, behind_ns = 0;  // of that, so much after the step
+    int64_t first_waited_ns = 0;        // from its call
 };
 
-void add(Ran& ran, const DeviceTimes& times, int64_t step_end_ns) {
+void add(Ran& ran, const Call& call, int64_t step_end_ns) {
+    const DeviceTimes& times = call.times;
+    if (times.start_ns < ran.span.start_ns) ran.first_waited_ns = times.start_ns - call.enter_ns;
     ran.span = {std::min(ran.span.start_ns, times.start_ns), std::max(ran.span.end_ns, times.end_ns)};
     ran.sum_ns += times.end_ns - times.start_ns;
     ran.behind_ns += std::max<int64_t>(0, times.end_ns - std::max(times.start_ns, step_end_ns));
@@ -39,15 +45,30 @@ void each_operation(const Trace& trace, const Take& take) {
         if (call.kind == CallKind::operation && call.timed) take(call);
 }
 
+bool is_kernel(const Call& call) {
+    return call.type == OperationClass::compute || call.type == OperationClass::comm ||
+           call.type == OperationClass::graph;
+}
+
+// A stream that copies alone may bring the batch of the next step while this one runs: it is asked only where
+// no stream has kernels.
+std::set<int32_t> lanes_of_kernels(const Trace& trace) {
+    std::set<int32_t> lanes;
+    each_operation(trace, [&](const Call& call) {
+        if (is_kernel(call)) lanes.insert(call.lane);
+    });
+    return lanes;
+}
+
 std::vector<Ran> what_ran(const Trace& trace, const std::vector<Step>& steps) {
+    const std::set<int32_t> lanes = lanes_of_kernels(trace);
     std::vector<Ran> ran(steps.size());
     size_t step = 0;
     each_operation(trace, [&](const Call& call) {
-        if (call.exit_ns == call.enter_ns)
-            return;  // its call was not seen, or was the first one's of a graph
+        if (!TraceFacts::has_call(call) || (!lanes.empty() && !lanes.contains(call.lane))) return;
         while (step < steps.size() && call.enter_ns >= steps[step].end_ns) ++step;
         if (step < steps.size() && call.enter_ns >= steps[step].begin_ns)
-            add(ran[step], call.times, steps[step].end_ns);
+            add(ran[step], call, steps[step].end_ns);
     });
     return ran;
 }
@@ -72,7 +93,8 @@ bool falls_behind(const std::vector<Step>& steps, const std::vector<Ran>& ran) {
         if (i == 0) continue;
         const Interval& before = ran[i - 1].span;
         const auto pause_ns = static_cast<double>(ran[i].span.start_ns - before.end_ns);
-        if (pause_ns > kPause * static_cast<double>(before.length_ns())) return false;
+        // Far below 0 they run side by side, so nothing tells where one ends.
+        if (std::abs(pause_ns) > kPause * static_cast<double>(before.length_ns())) return false;
     }
     const auto marked_ns = static_cast<double>(steps.back().end_ns - steps.front().begin_ns);
     return ran.size() > 1 &&
@@ -82,32 +104,34 @@ bool falls_behind(const std::vector<Step>& steps, const std::vector<Ran>& ran) {
 bool runs_what_was_launched_before(const TraceFacts& facts, const Step& step) {
     bool does = false;
     each_operation(*facts.trace, [&](const Call& call) {
-        const bool is_before = !TraceFacts::has_call(call) || call.enter_ns < step.begin_ns;
-        does |= is_before && call.times.end_ns > step.begin_ns && call.times.start_ns < step.end_ns;
+        if (call.times.end_ns <= step.begin_ns || TraceFacts::is_migration(call)) return;
+        does |= TraceFacts::has_call(call)
+                    ? call.enter_ns < step.begin_ns && call.times.start_ns < step.end_ns
+                    : call.times.start_ns <= step.begin_ns;
     });
     return does;
 }
 
-// Where the device has work when a step begins, it has as much left when it ends. One step that finds nothing
-// would be shorter than the work in it.
-void end_with_its_work(TraceFacts& facts, const Ran& ran) {
+// Where the device has work when a step begins, it has as much left when it ends; it has, too, where the
+// first of the step waits for long. One step that finds nothing would be shorter than the work in it. False:
+// it is not so.
+bool end_with_its_work(TraceFacts& facts, const Ran& ran) {
     Step& step = facts.found.steps[0];
-    const auto length_ns = static_cast<double>(step.end_ns - step.begin_ns);
-    if (ran.sum_ns == 0 || static_cast<double>(ran.span.end_ns - step.end_ns) < kTail * length_ns) return;
-    if (runs_what_was_launched_before(facts, step)) return;
+    const double little_ns = kTail * static_cast<double>(step.end_ns - step.begin_ns);
+    if (ran.sum_ns == 0 || static_cast<double>(ran.span.end_ns - step.end_ns) < little_ns) return false;
+    if (static_cast<double>(ran.first_waited_ns) > std::max(little_ns, kLongestLatencyNs)) return false;
+    if (runs_what_was_launched_before(facts, step)) return false;
     facts.called.push_back({step.begin_ns, step.end_ns});
     step.end_ns = ran.span.end_ns;
     facts.found.why = kRanOn;
+    return true;
 }
 
 void follow_the_device(TraceFacts& facts) {
     std::vector<Step> steps = facts.found.steps;
     const std::vector<Ran> ran = what_ran(*facts.trace, steps);
-    if (steps.empty()) return;
-    if (!is_ahead(ran) && !falls_behind(steps, ran)) {
-        if (steps.size() == 1) end_with_its_work(facts, ran[0]);
-        return;
-    }
+    if (steps.empty() || (steps.size() == 1 && end_with_its_work(facts, ran[0]))) return;
+    if (!is_ahead(ran) && !falls_behind(steps, ran)) return;
     for (size_t i = 0; i < steps.size(); ++i) {
         steps[i].begin_ns = ran[i].span.start_ns;
         steps[i].end_ns = i + 1 < steps.size() ? ran[i + 1].span.start_ns : ran[i].span.end_ns;
@@ -144,7 +168,7 @@ void take_the_range_around(TraceFacts& facts) {
     Ran all;
     int64_t first_ns = INT64_MAX;
     each_operation(trace, [&](const Call& call) {
-        add(all, call.times, INT64_MAX);
+        add(all, call, INT64_MAX);
         first_ns = std::min(first_ns, call.enter_ns);
     });
     Query range = trace.base.prepare(
@@ -164,8 +188,7 @@ struct Share {
 
 void add(Share& share, const Call& call) {
     share.sum_ns += call.times.end_ns - call.times.start_ns;
-    share.has_kernels |= call.type == OperationClass::compute || call.type == OperationClass::comm ||
-                         call.type == OperationClass::graph;
+    share.has_kernels |= is_kernel(call);
 }
 
 // What repeats takes a moment of the run, and of the GPUs' work next to nothing: the copies of a start, say,
@@ -221,7 +244,7 @@ void refuse_iterations_that_hold_little(TraceFacts& facts) {
 void take_as_one_iteration(TraceFacts& facts) {
     if (!is_profile(*facts.trace)) return;
     Ran all;
-    each_operation(*facts.trace, [&](const Call& call) { add(all, call.times, INT64_MAX); });
+    each_operation(*facts.trace, [&](const Call& call) { add(all, call, INT64_MAX); });
     if (all.sum_ns == 0) return;
     take_as_one_step(facts, all.span, "all that ran", "detected", kToldByOne, kOneIteration);
 }

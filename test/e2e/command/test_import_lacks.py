@@ -34,16 +34,21 @@ class Lacks(importing.Import):
         trace.call("cudaDeviceSynchronize", 2000, 900)
         trace.add("Trace", "PyTorch Profiler (0)", 0, 3000, "Spans", "PyTorch Profiler")
         self.imported(trace.write(self.folder / "t.json.gz"), expect=3)
-        self.assertIn("no work of a GPU in it, though calls of the driver or the runtime are: 2.", self.said)
+        self.assertIn("no work of a GPU in it, though it has 2 calls of the driver or the runtime.",
+                      self.said)
         self.assertNotIn("ProfilerActivity", self.said)
 
     def test_the_tool_need_not_be_named(self):
         trace, run = kineto_made.made(1, 3).write(self.folder / "t.json.gz"), self.folder / "run.db"
         self.gpushim("import", trace, "-o", run)
         self.assertIn("PyTorch's profiler (Kineto)", self.gpushim("report", run).stdout)
-        for files in ((), ("kineto",), (trace, "a.sqlite"), ("a.txt",)):
-            self.assertIn("import what? gpushim import [kineto|nsys|xplane] FILE",
-                          self.gpushim("import", *files, "-o", run, expect=2).stderr)
+        for files, said in (((), "import what? gpushim import [kineto|nsys|xplane] FILE"),
+                            (("kineto",), "import what? gpushim import [kineto|nsys|xplane] FILE"),
+                            ((trace, "a.sqlite"),
+                             "t.json.gz and a.sqlite are of two tools; import them one by one"),
+                            ((trace, "a.txt"),
+                             "a.txt: its name does not tell which tool wrote it; say kineto")):
+            self.assertIn(said, self.gpushim("import", *files, "-o", run, expect=2).stderr)
         self.assertIn("not exported yet", self.gpushim("import", "a.nsys-rep", "-o", run, expect=2).stderr)
 
     def profile(self, name, begin_s, rank=0):
@@ -60,8 +65,10 @@ class Lacks(importing.Import):
     def test_a_later_profile_of_a_process_is_no_second_process(self):
         """A profiler that repeats writes a file for each cycle."""
         first, second = self.profile("a.1.json", 1_700_000_000), self.profile("b.2.json", 1_700_000_005)
-        self.imported(second, first, expect=3)
-        self.assertIn("left out " + str(first) + f": of the same process as {second}, and earlier", self.said)
+        third = self.profile("c.3.json", 1_700_000_010)
+        self.imported(second, first, third, expect=3)
+        for earlier in (first, second):
+            self.assertIn(f"left out {earlier}: of the same process as {third}, and earlier", self.said)
         report = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)
         self.assertEqual(len(report["gpus"]), 1)
         # Beside each other, or of two ranks, they are two processes.

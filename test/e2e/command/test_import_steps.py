@@ -206,9 +206,45 @@ class Steps(importing.Import):
             trace.call("cudaDeviceSynchronize", 5_000_000, 16_020_000)
             run = self.imported(trace.write(self.folder / "t.json.gz"))
             lengths = self.rows("SELECT DISTINCT dur_ns FROM step WHERE left_out = 0", run)
-            if kernel == "force":
-                self.assertEqual(lengths, [(100_000,)])
-            self.assertNotIn((20_000,), lengths)
+            self.assertEqual(lengths, [(100_000,)] if kernel == "force" else [(19_999_000,)])
+
+    def test_a_batch_that_is_brought_meanwhile_begins_no_step(self):
+        """The host takes 10 ms for a step and the device 12; a stream of its own copies the next batch as
+        soon as the host asks for it."""
+        trace = kineto_made.Trace()
+        for number in range(5):
+            at, runs = 1_000_000 + number * 10_000_000, 1_500_000 + number * 12_000_000
+            trace.step(number, at, 10_000_000)
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 20_000, 500_000, 20,
+                            trace.call("cudaMemcpyAsync", at + 10_000, 3_000), bytes=1 << 20)
+            for kernel in range(10):
+                trace.kernel("gemm", at + 100_000 + kernel * 5_000, runs + kernel * 1_200_000, 1_195_000)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual([row[0] for row in self.rows("SELECT dur_ns FROM step ORDER BY number", run)],
+                         [12_000_000] * 4 + [11_995_000])
+
+    def test_all_of_a_graph_belongs_to_the_step_that_launched_it(self):
+        """One step of 1 ms on the host, whose graph runs for 10 ms; and five, of a graph each."""
+        for steps, lengths in ((1, [10_820_000]), (5, [10_800_000] * 4 + [10_799_000])):
+            trace = kineto_made.Trace()
+            for number in range(steps):
+                at, runs = 1_000_000 + number * 1_000_000, 1_020_000 + number * 10_800_000
+                trace.step(number, at, 1_000_000)
+                self.graph(trace, at + 10_000, range(runs, runs + 10_800_000, 1_080_000),
+                           1_080_000 if steps == 1 else 1_079_000, 5_000_000 + number)
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            self.assertEqual([row[0] for row in self.rows("SELECT dur_ns FROM step ORDER BY number", run)],
+                             lengths)
+
+    def test_a_step_with_a_little_more_work_is_a_little_longer(self):
+        """The host loads for 5 ms of its 10, and launches; no more than half of the work runs behind the
+        mark, or a little more."""
+        for work, length in ((9_900_000, 14_910_000), (10_100_000, 15_110_000)):
+            trace = kineto_made.Trace()
+            trace.step(0, 1_000_000, 10_000_000)
+            trace.kernel("gemm", 6_000_000, 6_010_000, work)
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            self.assertEqual(self.rows("SELECT dur_ns FROM step", run), [(length,)])
 
     def test_a_gpu_that_did_nothing_in_steps_is_in_no_figure_of_them(self):
         """Its work before them is as much as a step's, and no step."""

@@ -81,6 +81,8 @@ TEST_CASE("what communicates: operation, whose, and of what type", "[kernel]") {
     const KernelClass reduction = classify("void at::native::reduce_kernel<512, 1, ReduceOp<float>>(int)");
     CHECK(reduction.comm_operation == CommOperation::none);
     CHECK(reduction.comm_source == CommSource::none);
+    CHECK(classify("void sim::updatePointerNodes<float>(Node*)").family != KernelFamily::comm);
+    CHECK(classify("fem::InterNodeDistance(float4 const*)").family != KernelFamily::comm);
     const KernelClass beside = classify("triton_poi_fused_all_gather_into_tensor_cat_4");
     CHECK(beside.family == KernelFamily::elementwise);
     CHECK(beside.comm_operation == CommOperation::none);
