@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kLookAgainNs = 60'000'000'000;
 
-enum State : uint32_t { kIdle, kBusy, kLeaving };
+enum State : uint32_t { kIdle, kBusy, kLeaving, kGone };
 
 // Plain data, never destroyed: a process may end while it works. A child has one of its own.
 struct Desk {
@@ -47,11 +47,15 @@ void work_until_told(Desk& own) {
 }
 
 void main_of_driver_thread(void* given) {
+    Desk& own = *static_cast<Desk*>(given);
     try {
-        work_until_told(*static_cast<Desk*>(given));
+        work_until_told(own);
     } catch (...) {
-        // Out of memory: it stays busy for ever, and nothing more is asked of it.
+        // Out of memory: its work is never done, nobody waits for it, and nothing more is asked of it.
         driver_gate.leave();
+        uint32_t busy = kBusy;
+        own.state.compare_exchange_strong(busy, kGone);
+        wake_all(own.state);
     }
 }
 
@@ -83,7 +87,8 @@ bool wait_for_driver_thread(Patience patience) {
         if (left_ns <= 0 && waited_ns < patience.most_ns && another_own_thread_is_runnable())
             left_ns = std::min(patience.standstill_ns, patience.most_ns - waited_ns);
     }
-    return desk->state.load() != kBusy;
+    const uint32_t state = desk->state.load();
+    return state != kBusy && state != kGone;
 }
 
 void stop_driver_thread() {

@@ -15,7 +15,7 @@ void start_driver_thread();
 // The writer's thread. Work is given only to an idle one; false: there is none, or it is busy.
 bool give_to_driver_thread(void (*work)(void*), void* argument);
 // Whether the last work is done: after at most so long, or `most_ns` if the thread is only short of a
-// processor.
+// processor. False at once where it ended for want of memory.
 struct Patience {
     int64_t standstill_ns;
     int64_t most_ns;

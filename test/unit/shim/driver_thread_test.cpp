@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <new>
 
 #include "shim/base/system.h"
 
@@ -99,6 +100,17 @@ TEST_CASE("a driver that computes is waited for, one that stands still is not", 
     answered = 1;
     wake_all(answered);
     CHECK(wait_for_driver_thread(kLong));
+    stop_driver_thread();
+}
+
+TEST_CASE("a driver's thread that ended for want of memory is not waited for", "[driver_thread]") {
+    start_driver_thread();
+    REQUIRE(give_to_driver_thread([](void*) { throw std::bad_alloc(); }, nullptr));
+    const int64_t from_ns = clock_ns(CLOCK_MONOTONIC);
+    CHECK_FALSE(wait_for_driver_thread(kLong));
+    CHECK_FALSE(give_to_driver_thread([](void*) {}, nullptr));
+    CHECK_FALSE(wait_for_driver_thread(kLong));
+    CHECK(clock_ns(CLOCK_MONOTONIC) - from_ns < kLong.most_ns);
     stop_driver_thread();
 }
 
