@@ -35,6 +35,11 @@ const std::vector<ManualRow> kFiles = {
      "another name or folder",
      ""},
     {"gpushim.run.db", "the run's database, which `gpushim report` makes beside the traces", ""},
+    {"(without a name)",
+     "beside a run while it is made: calls of NCCL that memory has no room for. It leaves half of what the "
+     "disk "
+     "has free, and is gone with the process",
+     ""},
     {"NAME.summary", "a rank summary of the trace NAME.db: what `gpushim analyze --rank-summary` writes", ""},
     {"*.db-wal, *.db-shm", "belong to a database that is being written", ""},
     {"gpushim.off", "beside the traces: recording stops within a second, until the file is removed", ""},

@@ -1,7 +1,6 @@
 // The instances of a communicator, of which a thousand ranks make millions of parts: these lie in the order
 // of their instances, so that who goes through them reads a file, if they do not fit into memory, from its
-// beginning to its end. Written by one thread, then put;
-// read-only from then on, any thread.
+// beginning to its end. Written by one thread, then put; read-only from then on, any thread.
 #pragma once
 
 #include <cstddef>

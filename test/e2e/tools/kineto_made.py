@@ -44,6 +44,13 @@ class Trace:
         self.operation("kernel", name, start, duration, stream, correlation, grid=[8, 2, 1],
                        block=[128, 1, 1], **{"shared memory": 64}, **arguments)
 
+    def graph(self, launch, starts, length, correlation):
+        """One launch of a graph, at `launch`, whose kernels run at `starts`."""
+        self.call("cudaGraphLaunch", launch, 3_000, correlation)
+        for start in starts:
+            self.operation("kernel", "node", start, length, 7, correlation, grid=[1, 1, 1],
+                           block=[64, 1, 1])
+
     def text(self):
         return json.dumps({
             "schemaVersion": 1, "traceEvents": self.events,
